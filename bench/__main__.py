@@ -1,6 +1,6 @@
 """`python -m bench [NAME…] [--quick]`: takes the figures and prints them against their bars.
 
-All of them are written to docs/performance.md too, unless one could not be taken.
+A run of all of them also writes docs/performance.md, unless one could not be taken.
 """
 
 import argparse
@@ -36,18 +36,18 @@ def main() -> None:
 
 
 def _parts_of(name: str) -> list[str]:
-    """`cluster` is all that begin with `cluster.`."""
+    """Expand a group: `cluster` stands for all names that begin with `cluster.`."""
     return [known for known in FIGURES if known.startswith(f"{name}.")] or [name]
 
 
 def _take(name: str, quick: bool) -> page.Taken:
-    """Takes one figure and prints its rows."""
+    """Take one figure and print its rows."""
     gc.collect()
     gc.disable()  # the driver's own pauses would count as the app's
     others, has_failed = machine.OthersCPU(), False
     try:
         rows = uvloop.run(FIGURES[name](quick))
-    except Exception as error:  # noqa: BLE001 - whatever it was, the others are still to be taken
+    except Exception as error:  # noqa: BLE001 - the other figures are still to be taken
         traceback.print_exc()
         rows = [Row(name, f"failed: {type(error).__name__}", "", ok=False)]
         has_failed = True

@@ -1,8 +1,8 @@
-"""`python -m bench.admitting PROMPTS PROCESSES CONNECTIONS ROUNDS`: prompts admitted at once.
+"""`python -m bench.admitting PROMPTS PROCESSES CONNECTIONS ROUNDS`: admits prompts at once.
 
-Each is stored by the app's own code, in its transaction, in the app's environment: without any
-limit and with one for everybody, in turns. Prints, as JSON, of each how long every prompt took from
-the moment at which all are there until its commit: seconds, a list a round.
+Each is stored by the app's own code, in its transaction, in the app's environment: alternately
+without any limit and with one for everybody. Prints as JSON, for both, how long each prompt took
+from the common start to its commit: seconds, one list per round.
 """
 
 import json
@@ -36,7 +36,7 @@ def main(prompts: int, processes: int, connections: int, rounds: int) -> None:
         begin.wait()
         return [seconds for _ in workers for seconds in taken.get()]
 
-    one_round()  # connections are open, statements are made
+    one_round()  # opens connections and prepares statements
     times: dict[str, list[list[float]]] = {"without": [], "with": []}
     for _ in range(rounds):
         times["without"].append(one_round())
@@ -51,7 +51,7 @@ def main(prompts: int, processes: int, connections: int, rounds: int) -> None:
 def admit(
     begin: Barrier, taken: "SimpleQueue[list[float]]", prompts: int, connections: int, rounds: int
 ) -> None:
-    """What one process does: so many of the prompts each round, each of another person."""
+    """Store this process's share of the prompts each round, each for another person."""
     django.setup()
     from chatapp.models import ModelChoice, Prompt, Upstream, User
 
@@ -73,7 +73,7 @@ def admit(
             begin.wait()
             began_at = time.monotonic()
             taken.put(list(threads.map(one, range(prompts))))
-            # So that nobody has more replies at once than a person may.
+            # Keeps everybody within the number of concurrent replies a person may have.
             Message.objects.filter(pk__in=stored).update(ending="stopped")
 
 

@@ -1,6 +1,6 @@
-"""What the scripted upstream says: answers as lists of tokens, and the prompts that ask for them.
+"""What the scripted upstream sends: answers as lists of tokens, and the prompts that order them.
 
-A prompt is the JSON of an `Order`, so that the upstream learns from the prompt alone what to send.
+A prompt is the JSON of an `Order`, so the upstream knows from the prompt alone what to send.
 """
 
 import itertools
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Literal, Self
 
-STAMP = b"@"  # stands in a token for the time at which it is written
+STAMP = b"@"  # placeholder in a token for the time at which it is written
 STAMP_DIGITS = 12  # of microseconds of the monotonic clock, which all processes share
 
-# As models cut their tokens: a space belongs to the word that follows it.
+# Models tokenize like this: a space belongs to the word that follows it.
 _PROSE = [*[" @"] * 8, " **@**", *[" @"] * 8, " `@`", " @,"]
 _LIST = ["- @", " @", " **@**", " @", " @\n"]
 _CODE = ["    @ =", " @(", "@,", " @)\n"]
@@ -50,7 +50,7 @@ Answer = Literal["stamped", "mixed"]
 
 @dataclass(frozen=True)
 class Order:
-    """Asks for `tokens` tokens at `pace` a second; `number` tells one request from another."""
+    """Orders `tokens` tokens at `pace` per second; `number` identifies the request."""
 
     number: int
     tokens: int
@@ -65,7 +65,7 @@ class Order:
         return json.dumps(asdict(self))
 
     def texts(self) -> Iterator[str]:
-        """The tokens' texts; in stamped ones `STAMP` is still to be replaced."""
+        """Iterate over the tokens' texts; in stamped ones `STAMP` is yet to be replaced."""
         texts = itertools.cycle(_STAMPED) if self.answer == "stamped" else _five_byte_tokens()
         return itertools.islice(texts, self.tokens)
 

@@ -1,6 +1,6 @@
-"""`python -m bench.appending WRITERS EVENTS`: so many processes append so many events each.
+"""`python -m bench.appending WRITERS EVENTS`: that many processes append that many events each.
 
-Prints how many were appended a second, and how many a second are verified afterwards.
+Prints how many events were appended per second, and how many per second are verified afterwards.
 """
 
 import multiprocessing
@@ -36,7 +36,7 @@ def append(begin: Barrier, end: Barrier, events: int) -> None:
         with transaction.atomic():
             audit.record("person.signed_in", actor=None, detail={"ip": "192.0.2.1"})
 
-    one()  # its connection is open, its statements are made
+    one()  # opens the connection and prepares statements
     begin.wait()
     for _ in range(events):
         one()

@@ -1,7 +1,8 @@
-"""Very many messages of very many people, put into a database at once, as the app indexes them.
+"""Stores very many messages of many people in a database at once, indexed as the app does.
 
-`python -m bench.archive PERSON OWN OTHERS` gives one person so many, and so many to a hundred
-others, in turns. Texts are of a few thousand kinds, with words as frequent as a language's.
+`python -m bench.archive PERSON OWN OTHERS` gives one person OWN messages, and OTHERS to a hundred
+other people, interleaved. There are a few thousand different texts, whose words are as frequent as
+those of a natural language.
 """
 
 import random
@@ -16,15 +17,15 @@ from uuid import UUID
 import django
 
 VOCABULARY, KINDS = 30_000, 4000
-WORDS = (20, 100)  # of a message
-A_CONVERSATION = 20  # messages
-PEOPLE = 100  # others
-AT_ONCE = 20_000  # messages
-BETWEEN = timedelta(seconds=20)  # messages
+WORDS = (20, 100)  # per message
+A_CONVERSATION = 20  # messages per conversation
+PEOPLE = 100  # other people
+AT_ONCE = 20_000  # messages per transaction
+BETWEEN = timedelta(seconds=20)  # time between messages
 
 
 class Made(NamedTuple):
-    """A message of somebody's."""
+    """A message to be stored, and its author."""
 
     number: int
     user: int
@@ -33,7 +34,7 @@ class Made(NamedTuple):
 
 
 def word(rank: int) -> str:
-    """The word of this rank, of syllables: the commonest are short."""
+    """Return the word of this rank, built of syllables: the most frequent words are short."""
     consonants, vowels = "bdfgklmnprstvz", "aeiou"
     syllables = ""
     while rank or not syllables:

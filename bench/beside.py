@@ -1,6 +1,6 @@
-"""The app beside the limit: the same is measured at both in turns, and their medians are compared.
+"""The app compared with the limit: both are measured in turns, and their medians compared.
 
-What a shared machine does meanwhile meets both alike, and the ratio is the same on others.
+Other load on a shared machine affects both alike, and the ratio is the same on other machines.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,7 +22,7 @@ def rounds(quick: bool) -> int:
 
 @dataclass(frozen=True)
 class Pair:
-    """One figure of each round, at the app and at the limit."""
+    """One figure at the app and at the limit, with a value for each round."""
 
     app: list[float]
     limit: list[float]
@@ -41,9 +41,10 @@ class Pair:
         bar: float | None = None,
         point: tuple[str, int] | None = None,
     ) -> Row:
-        """A row that may be `times` the limit's, or `bar` in its own unit, or anything.
+        """Return a row that passes up to `times` the limit's value, or up to `bar` in its own unit.
 
-        The load and the number of replies of its `point` give it a place in the picture.
+        Without either it always passes. `point`, a load and a number of replies, puts it in the
+        chart.
         """
         value = median(self.app)
         bars = [f"≤ {times:g} ×"] if times is not None else []
@@ -61,14 +62,17 @@ class Pair:
         )
 
     def at_least(self, figure: str, unit: str, digits: int = 0, *, share: float) -> Row:
-        """A row that must be that share of the limit's."""
+        """Return a row that passes from this share of the limit's value on."""
         value, limit = (f"{median(taken):.{digits}f}" for taken in (self.app, self.limit))
         ok = self.ratio >= share
         return Row(figure, f"{value} {unit}", f"≥ {share:g} ×", ok, limit, self.ratio)
 
 
 async def in_turns(measure: Measure, rounds: int, **settings: str) -> dict[str, Pair]:
-    """What `measure` finds, by its names. Settings are the app's environment variables."""
+    """Measure the app and the limit in turns; return the figures by name.
+
+    Settings are environment variables of the app.
+    """
     with serving(before=None, **settings) as app, limiting() as limit:
         async with Browser.signed_in(app) as at_app, Browser.signed_in(limit) as at_limit:
             for browser in (at_app, at_limit):
@@ -81,7 +85,7 @@ async def in_turns(measure: Measure, rounds: int, **settings: str) -> dict[str, 
 
 
 async def _warm_up(browser: Browser) -> None:
-    """So that nothing is done for the first time."""
+    """Run one reply, so that nothing is done for the first time later."""
     tab = await browser.open_tab()
     tab.ask(Order(browser.next_number(), tokens=20))
     await tab.reply_ended()

@@ -15,7 +15,7 @@ _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\nconnection: close\r\n\r\n"
 
 
 def prompt_for(name: str, scale: float = 1) -> str:
-    """The prompt that is answered with this bomb."""
+    """Return the prompt that is answered with this bomb."""
     return f"{PREFIX}{scale}:{name}"
 
 

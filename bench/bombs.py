@@ -1,7 +1,9 @@
-"""Texts that cost far more than they weigh: what a model or a person may send to hold up a process.
+"""Texts that cost far more than their size suggests, as a model or a person could send to block a
+process.
 
-A bomb is a reply, as the deltas of a stream, or a prompt. `scale` makes it larger or smaller: what
-costs ten times as much at ten times the size is harmless, what costs a hundred times is not.
+A bomb is a reply, as the deltas of a stream, or a prompt. `scale` makes it larger or smaller: if
+ten times the size costs ten times as much, the bomb is harmless; if it costs a hundred times as
+much, it is not.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +15,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Bomb:
-    """`text(scale)` is what is sent, in deltas of `piece` characters (0: in one)."""
+    """`text(scale)` is sent in deltas of `piece` characters, or in a single one if `piece` is 0."""
 
     text: Callable[[float], str]
     piece: int = 2000
@@ -40,7 +42,7 @@ class Bomb:
 
 
 def repeated(unit: str, characters: int) -> Callable[[float], str]:
-    """The unit over and over, until there are so many characters."""
+    """Return a function that repeats the unit up to `characters` characters times the scale."""
     return lambda scale: unit * max(1, int(characters * scale) // len(unit))
 
 
@@ -50,7 +52,7 @@ def fence(language: str, filler: str, characters: int = 16_000) -> Callable[[flo
 
 
 def _short_rows(scale: float) -> str:
-    """A header as wide and rows as short as can be: cells are made, not sent."""
+    """Return a very wide header with very short rows, whose missing cells the parser fills in."""
     columns, rows = 2500, int(10_000 * scale)
     return "|a" * columns + "\n" + "|-" * columns + "\n" + "|\n" * rows
 
@@ -61,13 +63,13 @@ def _wide_table(scale: float) -> str:
 
 
 def _definitions(scale: float) -> str:
-    """One long address, used again and again."""
+    """Return one long address, used many times."""
     uses = int(6000 * scale)
     return "[a]: http://a.b/" + "x" * 12_000 + "\n\n" + "[a] " * uses
 
 
 def _many_definitions(scale: float) -> str:
-    """Blocks that each use as many long definitions as they may."""
+    """Return blocks that each use as many long definitions as allowed."""
     addresses = "".join(f"[{n}]: http://a.b/{'x' * 2000}\n" for n in range(50))
     uses = "".join(f"[{n}]" for n in range(50)) + "\n\n"
     return addresses + "\n" + uses * int(1000 * scale)
@@ -82,7 +84,7 @@ def _nested_lists(scale: float) -> str:
 
 
 def formulas(characters: int, between: str = "\n\n") -> str:
-    """Formulas, no two of them the same, some in a paragraph."""
+    """Return formulas that are all different, several to a paragraph."""
     made: list[str] = []
     size = 0
     while size < characters:

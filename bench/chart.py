@@ -1,6 +1,6 @@
-"""Where the picture of docs/performance.md has its lines: replies to the right, milliseconds up.
+"""The geometry of the chart in docs/performance.md: replies to the right, milliseconds upwards.
 
-Milliseconds are on a scale of powers of ten, since the app and the limit are that far apart.
+The scale of milliseconds is logarithmic, since the app and the limit are that far apart.
 """
 
 import math
@@ -14,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 76, 700, 72, 332
 
 @dataclass(frozen=True)
 class Mark:
-    """A point of a line, or a tick of an axis: where, and what it says."""
+    """A point of a line, or a tick of an axis, with its label."""
 
     x: float
     y: float
@@ -35,13 +35,13 @@ class Line:
 @dataclass(frozen=True)
 class Chart:
     lines: list[Line]
-    replies: list[Mark]  # the ticks below
-    powers: list[Mark]  # the ticks at the left
+    replies: list[Mark]  # ticks of the horizontal axis
+    powers: list[Mark]  # ticks of the vertical axis
     right: float = RIGHT
 
 
 def chart(points: Sequence[Point]) -> Chart:
-    """Raises `ValueError` where there are no points."""
+    """Lay out the chart. Raises `ValueError` if there are no points."""
     times = [ms for point in points for ms in (point.app, point.limit)]
     low, high = math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)))
     most = max(point.replies for point in points)

@@ -1,4 +1,4 @@
-"""The machine's Chromium, and pages in it of whoever the driver has signed in."""
+"""The machine's Chromium, and its pages for the person whom the driver has signed in."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +10,7 @@ from playwright.async_api import CDPSession, Page, async_playwright
 
 from bench.driver import Browser
 
-SLOWER = 4  # as many times as Chromium's own tools make of this machine a phone
+SLOWER = 4  # Chromium's developer tools use this factor to simulate a phone
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -30,7 +30,7 @@ def _path() -> Path:
 
 
 async def signed_in_page(launched: Chromium, browser: Browser, script: str = "") -> Page:
-    """A page with nothing cached; the script runs before any of the page's own."""
+    """Open a page with an empty cache; the script runs before any of the page's own."""
     url = f"http://{browser.server.host}"
     context = await launched.new_context(viewport={"width": 1280, "height": 800})
     await context.add_cookies(
@@ -45,7 +45,7 @@ async def signed_in_page(launched: Chromium, browser: Browser, script: str = "")
 
 
 async def slowed(page: Page, slower: int) -> CDPSession:
-    """The page's developer tools, on a processor that is so many times as slow."""
+    """Slow down the page's processor by this factor; return its developer tools."""
     devtools = await page.context.new_cdp_session(page)
     await devtools.send("Emulation.setCPUThrottlingRate", {"rate": slower})
     return devtools

@@ -1,9 +1,10 @@
 """Several servers on a PostgreSQL and a Redis of their own, behind nginx and Caddy.
 
+
     with cluster() as here:
         async with here.browser(0) as browser: ...      # at the first server
 
-What PostgreSQL forgets at a crash of the machine (fsync is off) is not what is measured here.
+PostgreSQL runs without fsync: what it would lose in a crash of the machine is not measured here.
 """
 
 import tempfile
@@ -35,13 +36,13 @@ class Cluster:
     person: Person
 
     def measured(self, number: int) -> Server:
-        """One of the servers, as what has used CPU."""
+        """Return one of the servers, to measure the CPU it uses."""
         server = self.stack.servers[number]
         return Server(server.pid, urlsplit(server.url).netloc, self.upstream, 0.0)
 
     @asynccontextmanager
     async def browser(self, number: int) -> AsyncIterator[Browser]:
-        """The person's, at one of the servers."""
+        """Open the person's browser at one of the servers."""
         async with httpx.AsyncClient(
             base_url=self.stack.servers[number].url,
             cookies=self.person.cookies,
@@ -57,7 +58,7 @@ class Cluster:
 
 @contextmanager
 def cluster(servers: int = 3, **environment: str) -> Iterator[Cluster]:
-    """Settings are environment variables of every server."""
+    """Start the cluster; settings are environment variables of every server."""
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as folder,
         scripted_upstream() as upstream,

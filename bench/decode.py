@@ -1,11 +1,11 @@
-"""What reading a stream costs: `python -m bench.decode [--quick]`.
+"""What it costs to read a stream: `python -m bench.decode [--quick]`.
 
-Three tables. The decode cost of a chunk, pure and over a socket, beside bare httpx, httpx-sse and
-the official `openai` SDK on the same bytes (the last two where they are installed). What ten times
-the bytes of a stream written to be slow cost. And what every recording comes to.
+Prints three tables. The decoding cost per chunk, pure and over a socket, compared with bare httpx,
+httpx-sse and the official `openai` SDK on the same bytes (the last two if they are installed). The
+cost of ten times as many bytes of streams written to be slow. And the result of every recording.
 
-Costs over a socket are CPU time of this process for one chunk; the upstream is another process. As
-"bulk" the bytes come as fast as they are taken, as "paced" every chunk comes alone.
+Costs over a socket are CPU time of this process per chunk; the upstream is another process. In
+"bulk" the bytes arrive as fast as they are read, in "paced" every chunk arrives alone.
 """
 
 import argparse
@@ -33,11 +33,11 @@ GREETING = "Hello"
 PROMPT = [{"role": "user", "content": GREETING}]
 REPEATS = 5
 
-Ask = Callable[[str], Awaitable[int]]  # a base URL → how many characters were read
+Ask = Callable[[str], Awaitable[int]]  # a base URL → the number of characters read
 
 
 def stream(chunks: int) -> list[bytes]:
-    """A reply of so many content chunks in the opentoken dialect."""
+    """Return a reply of this many content chunks in the opentoken dialect."""
     words = [delta("flight ") for _ in range(chunks)]
     return [role(), *words, finish(), usage(), done()]
 
@@ -186,7 +186,7 @@ async def with_openai() -> AsyncIterator[Ask]:
         yield ask
 
 
-# The upstream, in a process of its own
+# The upstream, in a separate process
 
 
 @contextmanager
@@ -249,7 +249,7 @@ def _adversarial_cost(data: bytes) -> float:
     return (time.process_time() - before) * 1000
 
 
-# What the recordings come to
+# The results of the recordings
 
 
 def recordings() -> None:

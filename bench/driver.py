@@ -1,5 +1,6 @@
 """The driver: plays browser tabs, as a client that knows only the page.
 
+
 async with Browser.signed_in(server) as browser:
     tab = await browser.open_tab()
     tab.ask(Order(browser.next_number(), tokens=500))
@@ -39,14 +40,14 @@ _ENDING = re.compile(rb'data-ending="(?!streaming)(\w+)"')
 
 @dataclass(frozen=True)
 class Request:
-    """What the upstream noted of one request, in seconds of the monotonic clock."""
+    """What the upstream recorded about one request, in seconds of the monotonic clock."""
 
     arrived_at: float
     closed_at: float | None
 
 
 class Browser:
-    """One person's browser: signed in, opens tabs."""
+    """One person's signed-in browser, which opens tabs."""
 
     def __init__(
         self, server: Server, client: httpx.AsyncClient, tls: ssl.SSLContext | None = None
@@ -63,7 +64,7 @@ class Browser:
     async def signed_in(
         cls, server: Server, url: str = "", tls: ssl.SSLContext | None = None
     ) -> AsyncIterator["Browser"]:
-        """Signed in at the server, or at the `url` of a proxy before it, which `tls` trusts."""
+        """Sign in at the server, or at the `url` of a proxy in front of it, whose TLS is `tls`."""
         url = url or f"http://{server.host}"
         async with httpx.AsyncClient(
             base_url=url, timeout=WAIT_SECONDS, trust_env=False, verify=tls or True
@@ -80,7 +81,7 @@ class Browser:
                 await browser.close_tabs()
 
     async def open_tab(self, path: str = "/") -> "Tab":
-        """Loads the page of a new chat, or of a conversation, and opens its socket."""
+        """Load the page of a new chat or of a conversation, and open its socket."""
         page = (await self.client.get(path)).raise_for_status().text
         composer, socket_path = _COMPOSER.search(page), _SOCKET.search(page)
         if not composer or not socket_path:
@@ -93,7 +94,8 @@ class Browser:
         if replies := _REPLY.findall(page):
             shown = {"conversation": fields["conversation"], "head": replies[-1]}
             url += "?" + urlencode(shown | {"ending": "streaming"})
-        cookies = {cookie.name: cookie.value for cookie in self.client.cookies.jar}  # the newest
+        # the newest of each name
+        cookies = {cookie.name: cookie.value for cookie in self.client.cookies.jar}
         cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
         tab.socket = await open_websocket(
             self.client.base_url.netloc.decode(),
@@ -119,7 +121,7 @@ class Browser:
         return next(self._numbers)
 
     async def request_of(self, order: Order, *, closed: bool = False) -> Request:
-        """What the upstream noted of an order's request, once it has come (or was closed)."""
+        """Return what the upstream recorded of an order's request, once it has arrived (or closed)."""
         give_up_at = time.monotonic() + WAIT_SECONDS
         while time.monotonic() < give_up_at:
             found = self._requests.get(order.number)
@@ -136,7 +138,7 @@ class Browser:
 
 
 class Tab:
-    """One tab: its composer's fields, its socket, and what came over it."""
+    """One tab: its composer's fields, its socket, and what arrived over it."""
 
     socket: WebSocket
 
@@ -149,26 +151,28 @@ class Tab:
         self._last_stamp = b""
         self.payload_bytes = 0
         self.frames = 0
-        self.latencies: list[float] = []  # seconds from written upstream to read here, per token
+        # seconds from the upstream's write to the read here, for each token
+        self.latencies: list[float] = []
 
     def ask(self, order: Order) -> float:
-        """Sends the composer's form; returns when (monotonic)."""
+        """Send the composer's form; return the time (monotonic)."""
         return self.say(order.prompt())
 
     def say(self, message: str) -> float:
-        """Sends a prompt as a person types it; returns when."""
+        """Send a prompt as a person types it; return the time."""
         self.watch()
         return self._send(self._fields | {"message": message})
 
     def ask_several(self, order: Order, count: int) -> float:
-        """Asks so many models at once; returns when."""
+        """Send a prompt to several models at once; return the time."""
         self.watch(count)
         upstream, _, _ = self._fields["model"].partition("/")
         others = "\n".join(f"{upstream}/{model}" for model in OTHER_MODELS[: count - 1])
         return self._send(self._fields | {"message": order.prompt(), "others": others})
 
     def watch(self, replies: int = 1) -> None:
-        """From now on `reply_began` is of the first, `reply_ended` of the last of what comes."""
+        """From now on, `reply_began` is about the first and `reply_ended` about the last reply to
+        come."""
         self._unended = replies
         loop = asyncio.get_running_loop()
         self._ended, self._first_token = loop.create_future(), loop.create_future()
@@ -176,25 +180,25 @@ class Tab:
 
     @property
     def path(self) -> str:
-        """Of the conversation, once it has begun."""
+        """The path of the conversation, once it has begun."""
         return f"/c/{self._fields['conversation']}/"
 
     def stop(self) -> float:
-        """Presses Stop; returns when."""
+        """Press Stop; return the time."""
         return self._send(self._fields | {"action": "stop", "message": ""})
 
     async def reply_began(self) -> float:
-        """When its first token was read, once it was."""
+        """Wait for the first token; return the time at which it was read."""
         assert self._first_token
         return await asyncio.wait_for(self._first_token, WAIT_SECONDS)
 
     async def has_conversation(self) -> None:
-        """Returns once the prompt is stored, and so `path` is its conversation's."""
+        """Wait until the prompt is stored, and so `path` is its conversation's."""
         assert self._began
         await asyncio.wait_for(self._began.wait(), REPLY_SECONDS)
 
     async def reply_ended(self) -> str:
-        """The ending shown. Raises `TimeoutError` where none comes."""
+        """Wait for the reply's end and return the ending. Raises `TimeoutError` if none comes."""
         assert self._ended
         return await asyncio.wait_for(self._ended, REPLY_SECONDS)
 
@@ -202,7 +206,7 @@ class Tab:
         self.payload_bytes += len(frame)
         self.frames += 1
         for stamp in _STAMP.findall(frame):
-            if stamp > self._last_stamp:  # a block shown again holds stamps that were counted
+            if stamp > self._last_stamp:  # a block shown again repeats stamps that were counted
                 self._last_stamp = stamp
                 self.latencies.append(now - int(stamp) / 1e6)
                 if self._first_token and not self._first_token.done():

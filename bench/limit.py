@@ -1,9 +1,10 @@
-"""The limit: what a server in Python must pay for a reply. `python -m bench.limit UPSTREAM`.
+"""The limit: the minimum a server in Python must spend on a reply. `python -m bench.limit
+UPSTREAM`.
 
-A bare proxy, asyncio's streams on uvloop, that listens on a loopback port and prints it. To the
-driver it looks like the app: a form to sign in, a page with a composer, a WebSocket. A prompt is
-asked upstream as it is, and each delta goes to the tab as text: no database, no session, no
-Markdown, and nothing that fails well.
+A bare proxy of asyncio streams on uvloop, which listens on a loopback port and prints it. To the
+driver it looks like the app: a sign-in form, a page with a composer, a WebSocket. A prompt is sent
+upstream as it is, and each delta goes to the tab as text: no database, no session, no Markdown, and
+no careful handling of failures.
 """
 
 import asyncio
@@ -25,11 +26,11 @@ PAGE = b"""\
 <input type="hidden" name="csrf" value="none"><input type="hidden" name="conversation" value="">
 </form><main hx-ws:connect="/socket"></main>"""
 ENDED = b'<p data-ending="%b"></p>'
-_ACCEPT = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # of RFC 6455
+_ACCEPT = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # the GUID of RFC 6455
 
 
 class Limit:
-    """One connection of the driver's: requests for pages, or from its handshake on a socket."""
+    """One connection of the driver: requests for pages, or a WebSocket from the handshake on."""
 
     def __init__(self, upstream: str, reader: StreamReader, writer: StreamWriter) -> None:
         self._upstream = upstream
@@ -46,7 +47,7 @@ class Limit:
         self._writer.close()
 
     async def _page(self) -> bytes:
-        """Answers a request with the page, one for a WebSocket with nothing but its key."""
+        """Answer a request with the page; for a WebSocket, return only its key."""
         head = await self._reader.readuntil(b"\r\n\r\n")
         lines = [line.partition(b":") for line in head.split(b"\r\n")]
         headers = {name.lower(): value.strip() for name, _, value in lines}
@@ -77,7 +78,7 @@ class Limit:
                 self._reply = asyncio.create_task(self._write_reply(fields["message"]))
 
     async def _frame(self) -> tuple[int, bytes]:
-        """What a browser sends, which it masks."""
+        """Read a browser's frame, which is masked."""
         first, size = await self._reader.readexactly(2)
         size &= 0x7F
         if size == 126:
@@ -100,7 +101,7 @@ class Limit:
         head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: {host}\r\ncontent-length: {len(body)}"
         writer.write(f"{head}\r\n\r\n{body}".encode())
         try:
-            # Lines of HTTP's chunks, which none of the events' begin like, are read over.
+            # This skips the lines of HTTP chunked encoding, which never begin like those of events.
             while (line := await reader.readline()) != b"data: [DONE]\n":
                 if not line.startswith(b"data: "):
                     continue

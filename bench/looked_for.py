@@ -1,5 +1,5 @@
-"""What the review is asked for (`bench.looking`): of each filter, and of pairs of them, many
-values; and what becomes of the same filters under other policies."""
+"""The queries of the review benchmark (`bench.looking`): many values for each filter and for pairs
+of filters, and the same filters under other policies."""
 
 import random
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from bench.reviewed import CATEGORIES, DAYS, ENDINGS, GROUPS, MODELS, RULES, TOO
 COSTS = (1_000_000, 20_000_000, 100_000_000, 400_000_000, 1_000_000_000, 5_000_000_000, 10**12)
 REPLIES = (1, 2, 5, 10, 20, 30, 45, 100)
 CHARACTERS = (1, 1_000, 3_000, 10_000, 15_000, 20_000, 10**6)
-# By how common they are: in a third of the messages, in one of hundreds, in a few, in none.
+# From common to rare: in a third of the messages, in one of hundreds, in a few, in none.
 SEARCHES = ("wordb", "wordcb", "worddab", "wordfaab", "wordeabab", "wordb worddab", "none such")
 PAIRS = (
     *[("person", one) for one in ("model", "cost", "tool", "replies", "characters")],
@@ -27,19 +27,19 @@ PAIRS = (
     *[("category", one) for one in ("model", "verdict")],
     *[("sample", one) for one in ("no verdict", "model")],
 )
-ENOUGH = 100_000  # conversations, so that every other filter finds some
-# Filters that find nothing, and are to find that out as soon.
+ENOUGH = 100_000  # conversations, enough for every other filter to find some
+# Filters that find nothing, and should be as fast.
 FIND_NOTHING = {
     *("tool none such", "cost 1000000000000", "replies 100", "characters 1000000"),
     "search none such",
-    "names hidden: group",  # whose people would be told
+    "names hidden: group",  # or it would reveal its people
 }
 Wish = dict[str, Any]
 Wishes = Mapping[str, list[Wish]]
 
 
 def wishes() -> Wishes:
-    """Of each filter, and of pairs, the values that are tried."""
+    """Return the values to try for each filter, and for pairs of filters."""
     seeded = random.Random(7)
     values = _values(seeded)
     found: dict[str, list[Wish]] = {
@@ -75,7 +75,7 @@ def wishes() -> Wishes:
 
 
 def _values(seeded: random.Random) -> dict[str, list[Wish]]:
-    """What filters are asked for, by their names."""
+    """Return the values of each filter, by its name."""
     from django.contrib.auth.models import Group
     from django.utils import timezone
 
@@ -110,7 +110,7 @@ def _values(seeded: random.Random) -> dict[str, list[Wish]]:
 
 
 def policies(every: Wishes) -> Mapping[str, tuple[Wish, Wishes]]:
-    """What all conversations were begun under, each with the filters that are tried then."""
+    """Return policies that all conversations were begun under, each with the filters to try."""
     hidden = {"person": [one | {"by_pseudonym": True} for one in every["person"]]}
     of_all = ("nothing", "since", "person", "model rare", "cost 5000000000", "characters 15000")
     of_hidden = ("nothing", "since", "model rare")

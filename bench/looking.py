@@ -1,8 +1,8 @@
-"""`python -m bench.looking TRIES [PLAN…]`: how long the review takes, filter by filter.
+"""`python -m bench.looking TRIES [PLAN…]`: times the review, filter by filter.
 
-Asks as the list does, for the first page, one in the middle and the last, and for what stands in a
-page's rows; then as its other pages do. Prints JSON: of each filter how many conversations it finds
-at most, and its tries in milliseconds. The plans of the filters that are named follow on stderr.
+Makes the list's queries, for the first page, one in the middle and the last, and for the contents
+of the rows; then the other pages. Prints JSON: for each filter, the largest number of conversations
+it finds, and its times in milliseconds. The query plans of the filters named follow on stderr.
 """
 
 import gc
@@ -36,7 +36,7 @@ def reviewer() -> "User":
 
 
 def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
-    """Each value's first page, its middle and its last one, in turns; so many at least."""
+    """Time the first, middle and last page of each value in turns, at least `tries` times in all."""
     from chatapp.staff.review.queries import Asked
 
     asked = [Asked(reviewer(), **one) for one in values]
@@ -58,7 +58,7 @@ def places_of(found: Sequence[tuple[Any, Any]]) -> Iterator["Place | None"]:
 
 
 def took(do: Callable[..., object], *given: object) -> float:
-    """Milliseconds."""
+    """Return the milliseconds that a call takes."""
     began_at = time.perf_counter()
     do(*given)
     return (time.perf_counter() - began_at) * 1000
@@ -95,7 +95,7 @@ def begun_under(fields: Wish) -> Iterator[None]:
 
 
 def steps(every: Wishes) -> Found:
-    """From conversations to those before and after them, of what a filter finds."""
+    """Time the queries for the conversations before and after one, within what a filter finds."""
     from chatapp.staff.review.queries import Asked, neighbours_of
 
     found = {}
@@ -111,7 +111,7 @@ def steps(every: Wishes) -> Found:
 
 
 def pages(every: Wishes) -> Found:
-    """As a browser asks for them, but for the network."""
+    """Time pages as a browser requests them, without the network."""
     from django.test import Client
     from django.urls import reverse
 
@@ -123,7 +123,7 @@ def pages(every: Wishes) -> Found:
     def client_of(person: "User") -> Client:
         client = Client(headers={"host": "localhost"})
         client.force_login(person)
-        client.handler.load_middleware()  # as a server has done
+        client.handler.load_middleware()  # as a running server has done
         return client
 
     def ask(client: Client, address: str) -> None:
@@ -131,7 +131,7 @@ def pages(every: Wishes) -> Found:
         assert answer.status_code == 200, answer
 
     def asked(*pages: tuple[Client, str]) -> tuple[None, list[float]]:
-        ask(*pages[0])  # so that nothing is done for the first time
+        ask(*pages[0])  # so that nothing is done for the first time later
         return None, [took(ask, *one) for one in pages]
 
     browser, some = client_of(reviewer()), list(reviewable().order_by("?")[:PAGES])
@@ -168,9 +168,9 @@ def main(tries: int, planned: Sequence[str]) -> None:
     for name in planned:
         print("\n".join(plans(every[name])), file=sys.stderr)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")  # the connection is there
+        cursor.execute("SELECT 1")  # opens the connection
     gc.collect()
-    gc.freeze()  # as a server does, which has nothing old to look through
+    gc.freeze()  # as a server does, whose collections have nothing old to look through
     found = {
         **{name: measured(values, tries) for name, values in every.items()},
         **under_policies(every, tries),

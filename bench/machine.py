@@ -1,4 +1,4 @@
-"""The machine: what it is, and how busy others kept it while a figure was taken."""
+"""The machine: what it is, and how busy other processes kept it while a figure was taken."""
 
 import os
 import platform
@@ -19,9 +19,9 @@ def description() -> str:
 
 
 class OthersCPU:
-    """The cores that processes other than ours kept busy since this was made, on average.
+    """The average number of cores that other processes kept busy since this object was made.
 
-    Ours are counted when they have ended and been waited for.
+    Our own processes are counted once they have ended and been waited for.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""docs/performance.md and its picture: a whole run's figures, among words from the templates."""
+"""docs/performance.md and its chart: the figures of a whole run, within text from the templates."""
 
 import inspect
 import sys
@@ -17,7 +17,7 @@ NOTEWORTHY_CORES = 0.15
 
 @dataclass(frozen=True)
 class Taken:
-    """A figure's rows, and how many cores others kept busy meanwhile."""
+    """A figure's rows, and how many cores other processes kept busy meanwhile."""
 
     name: str
     about: str
@@ -31,7 +31,7 @@ class Taken:
 
 
 def about(figure: Figure) -> str:
-    """How it is measured: what its module says, and what it says itself."""
+    """Return how a figure is measured: the docstrings of its module and its function."""
     module = inspect.getdoc(sys.modules[figure.__module__]) or ""
     own = inspect.getdoc(figure) or ""
     return " ".join(f"{module} {own}".split())

@@ -1,8 +1,8 @@
-"""Asks a page again and again, as a load balancer does: how long did nobody get an answer?
+"""Polls a page continuously, as a load balancer does: what was the longest wait for an answer?
 
-`python -m bench.polling HOST` polls /healthz from a process of its own, so that the driver's own
-pauses do not count. Each line on its stdin is answered with the worst gap since the last one, in
-milliseconds.
+`python -m bench.polling HOST` polls /healthz in a process of its own, so that the driver's own
+pauses do not count. Each line on its stdin is answered with the longest gap since the line before,
+in milliseconds.
 """
 
 import http.client
@@ -19,13 +19,13 @@ EVERY_SECONDS = 0.02
 
 
 class Polling:
-    """The driver's end of it."""
+    """The driver's side of the polling process."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
     def worst(self) -> float:
-        """Milliseconds that an answer took at worst since this was asked last."""
+        """Return the longest response time since the last call, in milliseconds."""
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write("\n")
@@ -50,7 +50,8 @@ def polling(host: str) -> Iterator[Polling]:
 
 
 def _poll(host: str) -> None:
-    lock, answers = threading.Lock(), [0.0, 0.0]  # the worst so far; since when one is awaited
+    # the longest so far; when the pending request began
+    lock, answers = threading.Lock(), [0.0, 0.0]
 
     def tell() -> None:
         for _ in sys.stdin:
@@ -67,7 +68,7 @@ def _poll(host: str) -> None:
         try:
             connection.request("GET", "/healthz")
             connection.getresponse().read()
-        except (OSError, http.client.HTTPException):  # that it got no answer is a gap, too
+        except (OSError, http.client.HTTPException):  # a request without an answer is a gap, too
             connection.close()
         took = time.monotonic() - asked_at
         with lock:

@@ -1,4 +1,4 @@
-"""What a process and all that it started have used, as Linux counts it."""
+"""What a process and all its descendants have used, as Linux counts it."""
 
 import os
 import time
@@ -10,37 +10,37 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def children(pid: int) -> list[int]:
-    lists = Path(f"/proc/{pid}/task").glob("*/children")  # a thread's each
+    lists = Path(f"/proc/{pid}/task").glob("*/children")  # one for each thread
     return sorted(int(child) for one in lists for child in one.read_text().split())
 
 
 def family(pid: int) -> Iterator[int]:
-    """The process, its children, theirs and so on."""
+    """Iterate over the process and all its descendants."""
     yield pid
     for child in children(pid):
         yield from family(child)
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time so far, that of children which have ended included."""
+    """Return the user and system time so far, including children that have ended."""
     return sum(_own_seconds(one) + _ended_seconds(one) for one in family(pid))
 
 
 def resident_mib(pid: int) -> float:
-    """Memory in use; what several share is counted once between them (PSS)."""
+    """Return the memory in use; shared memory is divided between its users (PSS)."""
     return sum(_pss_kib(one) for one in family(pid)) / 1024
 
 
 def pin(pid: int, cores: set[int]) -> None:
-    """Keeps the process and all that it started, and will start, to these cores."""
+    """Pin the process and all its descendants, present and future, to these cores."""
     for one in family(pid):
         for thread in Path(f"/proc/{one}/task").iterdir():
-            with suppress(ProcessLookupError):  # it has ended meanwhile
+            with suppress(ProcessLookupError):  # it ended meanwhile
                 os.sched_setaffinity(int(thread.name), cores)
 
 
 def _own_seconds(pid: int) -> float:
-    """To the nanosecond, where /proc counts hundredths: the clock of clock_getcpuclockid(3)."""
+    """Read the clock of clock_getcpuclockid(3), in nanoseconds; /proc counts only hundredths."""
     return time.clock_gettime((~pid << 3) | 2)
 
 

@@ -1,9 +1,9 @@
-"""Very many conversations for reviewers to look through, put into a PostgreSQL database at once.
+"""Stores very many conversations for reviewers in a PostgreSQL database at once.
 
-`python -m bench.reviewed CONVERSATIONS` gives two hundred people so many over two years, with ten
-times as many messages. Models and upstreams come and go, some are rare; so are endings, tools,
-flags, feedback, words and what costs much. Reviewers have looked often, and have groups, rules and
-a sample.
+`python -m bench.reviewed CONVERSATIONS` gives two hundred people that many over two years, with ten
+times as many messages. Models and upstreams come and go, and some are rare; so are endings, tools,
+flags, feedback, words and high costs. Reviewers have opened many, and have groups, rules and a
+sample.
 """
 
 import sys
@@ -13,7 +13,7 @@ from datetime import timedelta
 import django
 
 PEOPLE, DAYS = 200, 730
-# Each of these with its share, and between which ages (0: two years ago, 1: today) it is used.
+# Each has its share, and the ages between which it is used (0: two years ago, 1: today).
 MODELS = {
     "old-large": (0.5, 0.0, 0.3),
     "old-small": (0.5, 0.0, 0.35),
@@ -57,14 +57,14 @@ TOOLS = {
 }
 CATEGORIES = {"harassment": (0.5, 0.0, 1.0), "violence": (0.05, 0.0, 1.0), "rare": (0.01, 0.0, 1.0)}
 RULES = {"often": (0.9, 0.0, 1.0), "seldom": (0.1, 0.0, 1.0), "rare": (0.002, 0.0, 1.0)}
-GROUPS = {"all": PEOPLE, "some": 20, "few": 2}  # people of each
+GROUPS = {"all": PEOPLE, "some": 20, "few": 2}  # people in each
 SAMPLED = 5_000  # conversations
-WORDS, MOST_WORDS = 6, 50_000  # of an entry, and that there are; the first is the most common
+WORDS, MOST_WORDS = 6, 50_000  # words per entry, and distinct words; the first is the most common
 LISTED = 100_000  # times
 LABELS = ("billing", "praise", "privacy", "safety")
 
-# A turn is a prompt and its reply. `age` is the conversation's, `luck` decides, row by row, by what
-# stands in one of the tables above: their shares add up to a line on which luck picks a place.
+# A turn is a prompt and its reply. `age` is that of the conversation; `luck` chooses from the
+# tables above: their shares form a line, on which luck is a position.
 CONVERSATIONS = """
 CREATE UNLOGGED TABLE made AS
 SELECT number, gen_random_uuid() AS id, age, turns,
@@ -142,7 +142,7 @@ SELECT {of_second} * extract(epoch FROM date_trunc('second', at))::bigint
   ))
 FROM turns, (VALUES (false), (true)) AS both_of(is_reply);
 """
-# By numbers below those that the log has given: its head knows nothing of them.
+# With numbers below those that the log has assigned, so that its head does not include them.
 LOOKS = """
 INSERT INTO chatapp_auditevent
   (sequence, at, action, actor, target_type, target, person, detail_hash, key, previous, mac)
@@ -201,7 +201,7 @@ def fill(count: int) -> None:
 
     _people_and_what_they_have()
     with connection.cursor() as cursor:
-        # Triggers have their time in the figures; here they would take most of it.
+        # The figures include the time of triggers; here they would take most of it.
         cursor.execute("SET session_replication_role = replica")
         cursor.execute("SET maintenance_work_mem = '512MB'; SET work_mem = '256MB'; SET jit = off")
         cursor.execute("SELECT setseed(0.13)")

@@ -1,4 +1,4 @@
-"""The processes that are measured: `manage.py serve` on its own data directory, and its upstream.
+"""The measured processes: `manage.py serve` on its own data directory, and its upstream.
 
 CPU and memory are read from /proc, so the benchmarks need Linux.
 """
@@ -25,7 +25,7 @@ from bench import processes
 ROOT = Path(__file__).resolve().parent.parent
 USERNAME, PASSWORD = "bench", "correct-horse-battery"
 START_SECONDS = 30.0
-# One person is all of the load, and so may do as much as any number of people.
+# One person makes all of the load, and so may do as much as any number of people.
 ONE_FOR_ALL = {
     "CHATAPP_TABS_PER_PERSON": "1000000",
     "CHATAPP_REPLIES_PER_PERSON": "1000000",
@@ -35,16 +35,16 @@ ONE_FOR_ALL = {
 
 @dataclass(frozen=True)
 class Server:
-    """A running app, or the limit: where it is, and what all its processes have used."""
+    """A running app, or the limit: its address, and what all its processes have used."""
 
-    pid: int  # of the one that started the others
+    pid: int  # the process that started the others
     host: str  # with the port
-    upstream: str  # host with port
+    upstream: str  # with the port
     seconds_to_first_page: float
-    stocked: tuple[str, ...] = ()  # the addresses of its stock's long conversations
+    stocked: tuple[str, ...] = ()  # the paths of the long conversations in its stock
 
     def workers(self, count: int) -> list[int]:
-        """Those that serve: children of one that does not, where there are several."""
+        """Return the serving processes: the children of the supervisor if there are several."""
         return processes.children(self.pid)[:count] if count > 1 else [self.pid]
 
     def cpu_seconds(self) -> float:
@@ -62,9 +62,10 @@ def serving(
     before: Callable[[dict[str, str]], None] | None = None,
     **settings: str,
 ) -> Iterator[Server]:
-    """Runs the app, and a scripted upstream where none is given. Raises `RuntimeError`.
+    """Run the app, and a scripted upstream if none is given. Raises `RuntimeError` if it fails to
+    start.
 
-    Settings are environment variables; the stock is what `bench.stock` is to make.
+    Settings are environment variables; `stock` holds the arguments of `bench.stock`.
     """
     given = nullcontext(upstream) if upstream else scripted_upstream()
     with given as upstream, tempfile.TemporaryDirectory(prefix="bench-") as folder:
@@ -99,7 +100,7 @@ def serving(
 
 @contextmanager
 def limiting() -> Iterator[Server]:
-    """Runs `bench.limit`, with a scripted upstream of its own."""
+    """Run `bench.limit`, with a scripted upstream of its own."""
     with scripted_upstream() as upstream:
         started_at = time.monotonic()
         with _listening("bench.limit", upstream) as (process, host):
@@ -109,14 +110,14 @@ def limiting() -> Iterator[Server]:
 
 @contextmanager
 def scripted_upstream() -> Iterator[str]:
-    """Runs `bench.upstream`; its host with the port."""
+    """Run `bench.upstream`; yield its host and port."""
     with _listening("bench.upstream") as (_, host):
         yield host
 
 
 @contextmanager
 def _listening(module: str, *arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """Runs a module that prints its port."""
+    """Run a module that prints its port."""
     command = [sys.executable, "-m", module, *arguments]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout
@@ -129,7 +130,7 @@ def _listening(module: str, *arguments: str) -> Iterator[tuple["subprocess.Popen
 
 @cache
 def _prepared_data() -> Path:
-    """A data directory with its database migrated, its static files collected and one account."""
+    """Return a data directory with a migrated database, collected static files and one account."""
     folder = tempfile.TemporaryDirectory(prefix="bench-")
     _kept.append(folder)
     data = Path(folder.name)
@@ -150,7 +151,7 @@ _kept: list[tempfile.TemporaryDirectory[str]] = []  # until this process ends
 
 
 def _stocked(stock: str, environment: dict[str, str]) -> tuple[str, ...]:
-    """The addresses of its long conversations."""
+    """Make the stock; return the paths of its long conversations."""
     command = [sys.executable, "-m", "bench.stock", *stock.split()]
     made = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
     return tuple(json.loads(made.stdout))

@@ -1,8 +1,8 @@
-"""What somebody has kept for years, straight into a database that no server uses yet.
+"""Stores what a person accumulates over years, directly in a database that no server uses yet.
 
-`python -m bench.stock CONVERSATIONS LENGTH…`, in the app's environment, gives the one person there
-so many conversations, a few each day, and one of each length (in messages) that was used last.
-Prints the addresses of these as JSON.
+`python -m bench.stock CONVERSATIONS LENGTH…`, in the app's environment, gives the only person there
+that many conversations, a few per day, and the most recent ones with these numbers of messages.
+Prints the paths of the latter as JSON.
 """
 
 import itertools
@@ -24,9 +24,9 @@ django.setup()
 from chatapp.models import Conversation, Message, Usage, User  # noqa: E402
 from chatapp.upstream.wire.reply import Ending  # noqa: E402
 
-AT_ONCE = 500  # rows
+AT_ONCE = 500  # rows per statement
 APART = timedelta(hours=5)
-ANSWERS = [40, 120, 300]  # tokens of five bytes
+ANSWERS = [40, 120, 300]  # five-byte tokens
 
 
 @transaction.atomic
@@ -47,7 +47,7 @@ def _conversation(user: User, title: str, age: int) -> Conversation:
 
 
 def _long(user: User, length: int, age: int) -> str:
-    """Its address."""
+    """Store a conversation of this many messages; return its path."""
     conversation = _conversation(user, f"One of {length} messages", age)
     conversation.save(force_insert=True)
     messages = list(_turns(conversation, length // 2))
@@ -57,7 +57,7 @@ def _long(user: User, length: int, age: int) -> str:
 
 
 def _turns(conversation: Conversation, count: int) -> Iterator[Message]:
-    """A prompt and its reply, again and again."""
+    """Generate prompts and their replies in turn."""
     answers = ["".join(Order(0, tokens, answer="mixed").texts()) for tokens in ANSWERS]
     reply = None
     for number, answer in zip(range(count), itertools.cycle(answers)):

@@ -5,14 +5,15 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-Figure: TypeAlias = "Callable[[bool], Coroutine[Any, Any, list[Row]]]"  # given whether to be quick
+# the argument asks for a quick run
+Figure: TypeAlias = "Callable[[bool], Coroutine[Any, Any, list[Row]]]"
 HEADINGS = ("figure", "measured", "limit", "ratio", "bar", "")
 WIDTHS = (54, 34, 9, 8, 24, 6)
 
 
 @dataclass(frozen=True)
 class Point:
-    """A place in the picture: milliseconds at so many replies."""
+    """A point of the chart: milliseconds at a number of replies."""
 
     load: str
     replies: int
@@ -26,8 +27,8 @@ class Row:
     measured: str
     bar: str
     ok: bool
-    limit: str = ""  # what it is at bench/limit.py
-    ratio: float | None = None  # of the app's to that
+    limit: str = ""  # the value at bench/limit.py
+    ratio: float | None = None  # of the app's value to the limit's
     point: Point | None = None
 
     @property
@@ -42,17 +43,17 @@ class Row:
 
     @property
     def cells(self) -> Sequence[str]:
-        """In the order of `HEADINGS`."""
+        """The cells in the order of `HEADINGS`."""
         return self.figure, self.measured, self.limit, self.times, self.bar, self.verdict
 
 
 def at_most(figure: str, value: float, bar: float, unit: str, digits: int = 0) -> Row:
-    """A row whose one value may be as high as the bar."""
+    """Return a row that passes if its value is at most the bar."""
     return Row(figure, f"{value:.{digits}f} {unit}", f"≤ {bar:g} {unit}", value <= bar)
 
 
 def percentile(values: Iterable[float], percent: float) -> float:
-    """The nearest-rank percentile. Raises `ValueError` where there are no values."""
+    """Return the nearest-rank percentile. Raises `ValueError` if there are no values."""
     ranked = sorted(values)
     if not ranked:
         raise ValueError("nothing was measured")

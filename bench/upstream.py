@@ -1,9 +1,9 @@
-"""The scripted upstream: streams what the prompt orders, notes when requests came and ended.
+"""The scripted upstream: streams what the prompt orders, and records when requests come and end.
 
 `python -m bench.upstream` listens on a loopback port and prints it. It speaks chat completions as
-SSE, and on `GET /records` tells, as JSON, the monotonic times of what has happened since the last
-`GET /records`: `[[order number, arrived at, null], …]`, and once the client has closed before the
-answer's end, the same with the time of the close.
+SSE. `GET /records` returns as JSON what has happened since the last `GET /records`, in monotonic
+times: `[[order number, arrived at, null], …]`, and an entry with the time of the close if the
+client closed before the answer's end.
 """
 
 import asyncio
@@ -38,15 +38,15 @@ def _http_chunk(data: bytes) -> bytes:
 
 @lru_cache(16)
 def _frames(answer: Answer, tokens: int) -> list[bytes]:
-    """The answer's events as HTTP chunks, ready but for their stamps."""
-    stamp = STAMP * STAMP_DIGITS  # as long as what will stand there
+    """Return the answer's events as HTTP chunks, complete except for their stamps."""
+    stamp = STAMP * STAMP_DIGITS  # as long as the stamp that replaces it
     order = Order(0, tokens, answer=answer)
     texts = (text.replace("@", "t" + stamp.decode()) for text in order.texts())
     return [_http_chunk(_delta({"content": text})) for text in texts]
 
 
 class Upstream:
-    """What all connections share: the records."""
+    """The records, shared by all connections."""
 
     def __init__(self) -> None:
         self.records: list[tuple[int, float, float | None]] = []
@@ -57,12 +57,13 @@ class Upstream:
 
 
 class Connection(asyncio.Protocol):
-    """One client's connection: one request after another."""
+    """One client's connection, with one request after another."""
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
         self._received = b""
-        self._request: tuple[int, float] | None = None  # the one being answered, and when it came
+        # the one being answered, and its arrival time
+        self._request: tuple[int, float] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -1,7 +1,7 @@
-"""A WebSocket client (RFC 6455) that does no more than a load driver needs, and so costs little.
+"""A WebSocket client (RFC 6455) that does only what a load driver needs, and so costs little.
 
-Text frames of the server go to a callback as bytes, with the time at which they were read. The
-server is trusted to keep to the protocol and not to fragment.
+Text frames from the server go to a callback as bytes, with the time at which they were read. It
+assumes that the server keeps to the protocol and never fragments.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ TEXT, CLOSE, PING, PONG = 0x1, 0x8, 0x9, 0xA
 
 
 class WebSocket(asyncio.Protocol):
-    """One connection; `open_websocket` makes them."""
+    """One connection, made by `open_websocket`."""
 
     def __init__(self, request: bytes, on_text: Callable[[bytes, float], None]) -> None:
         self.is_open: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -59,11 +59,11 @@ class WebSocket(asyncio.Protocol):
         self._transport.write(head + mask + masked.to_bytes(size, "big"))
 
     def close(self, code: int = 1001) -> None:
-        """As a browser does when its tab is closed."""
+        """Close as a browser does when its tab is closed."""
         self.send(struct.pack("!H", code), CLOSE)
 
     def abort(self) -> None:
-        """Resets the connection (RST), with no close frame."""
+        """Reset the connection (RST), without a close frame."""
         linger = struct.pack("ii", 1, 0)
         self._transport.get_extra_info("socket").setsockopt(
             socket.SOL_SOCKET, socket.SO_LINGER, linger
@@ -81,7 +81,7 @@ class WebSocket(asyncio.Protocol):
         return rest
 
     def _read_frames(self, data: bytes, now: float) -> bytes:
-        """Hands on the complete frames and returns the rest."""
+        """Process the complete frames and return the rest."""
         start, available = 0, len(data)
         while available - start >= 2 and self.is_open.done():
             body, size = start + 2, data[start + 1]
@@ -111,7 +111,7 @@ async def open_websocket(
     on_text: Callable[[bytes, float], None],
     tls: ssl.SSLContext | None = None,
 ) -> WebSocket:
-    """Opens `ws://host` + path with the page's Origin. Raises `ConnectionError`."""
+    """Open `ws://host` + path with the page's Origin. Raises `ConnectionError`."""
     lines = [
         f"GET {path} HTTP/1.1",
         f"Host: {host}",

@@ -1,8 +1,8 @@
-"""`python -m bench.year TRIES`: how long the pages of usage take for two hundred people's year.
+"""`python -m bench.year TRIES`: times the usage pages over a year of two hundred people.
 
-Two years of working days are put into the sums of the ledger, which is all that the pages read.
-Asks for the year as an administrator's browser does, by each of its columns. Prints JSON: of each,
-its tries in milliseconds of CPU, and of the clock.
+Two years of working days are stored as sums of the ledger, which is all that the pages read.
+Requests the year as an administrator's browser does, by each of its columns. Prints JSON: for each,
+its times in milliseconds of CPU, and of the clock.
 """
 
 import gc
@@ -25,7 +25,7 @@ GROUPS, MODELS_EACH, MODELS_A_DAY = 12, 3, 2
 MODELS = [f"model-{number}" for number in range(12)]
 UPSTREAMS = ("East", "West", "Local")
 BY = ("day", "model", "upstream", "group", "person")
-AT_ONCE = 500  # rows, each of which has two dozen columns
+AT_ONCE = 500  # rows per statement, each with two dozen columns
 
 
 def fill() -> None:
@@ -44,7 +44,8 @@ def fill() -> None:
         month = rollup.MONTH[connection.vendor].format(day="day")
         sums = ", ".join(f"sum({name})" for name in SUMS)
         cursor.execute(
-            f"INSERT INTO chatapp_monthlyusage ({', '.join((*KEY, *SUMS))}) "  # noqa: S608 - our own
+            # noqa: S608 - our own names
+            f"INSERT INTO chatapp_monthlyusage ({', '.join((*KEY, *SUMS))}) "
             f"SELECT {month}, {', '.join(KEY[1:])}, {sums} FROM chatapp_dailyusage"
             " GROUP BY 1, 2, 3, 4"
         )

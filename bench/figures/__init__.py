@@ -1,4 +1,4 @@
-"""The figures, by name: each takes whether to be quick and returns rows of the table."""
+"""The figures by name: each takes whether to be quick and returns rows of the table."""
 
 from bench.figures import (
     audit,

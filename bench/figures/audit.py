@@ -1,8 +1,6 @@
 """Events of the audit log, appended by eight processes at once, each in a transaction of its own.
-
-All wait for the one log, so that this is how often in a second anything recorded can be done. The
-PostgreSQL writes each to its disk before it answers.
-"""
+All wait for the one log, so this is how many recorded actions are possible per second. PostgreSQL
+writes each to its disk before it answers."""
 
 import asyncio
 import tempfile
@@ -13,7 +11,7 @@ from bench.table import Row
 from tests.support.live import run
 
 WRITERS, EVENTS, QUICK_EVENTS = 8, 500, 100  # events of each
-BAR = 1000.0  # a second
+BAR = 1000.0  # per second
 
 
 async def measure(quick: bool) -> list[Row]:

@@ -1,8 +1,6 @@
-"""How long one text holds up everybody: the worst answer of /healthz while a bomb goes off.
-
-Each bomb takes the real way: a scripted upstream or the composer, two tabs that show it, and the
-page loaded afterwards.
-"""
+"""How long one text blocks everybody: the longest response time of /healthz while a bomb goes off.
+Each bomb takes the real path: a scripted upstream or the composer, two tabs that show it, and the
+page loaded afterwards."""
 
 import asyncio
 import subprocess
@@ -23,11 +21,11 @@ WORST_MS = 50.0
 TABS, MANY_TABS, MANY_PROMPTS = 2, 3000, 500
 PATIENCE_SECONDS = 60.0
 SETTLE_SECONDS = 1.5  # after the start
-LINEAR = 20.0  # times the CPU at ten times the size; quadratic work makes it a hundred
+LINEAR = 20.0  # times the CPU for ten times the size; quadratic work would take a hundred times
 
 
 async def measure(quick: bool) -> list[Row]:
-    """The bombs, each on a server of its own; `quick` leaves out the prompts and the crowds."""
+    """Each bomb has a server of its own; `quick` leaves out the prompts and the crowds."""
     rows = [await _gap("at rest", "A prompt")]
     rows += [await _gap(f"reply: {name}", prompt_for(name)) for name in REPLIES]
     with bombed() as (server, gaps):
@@ -50,7 +48,7 @@ async def _gap(name: str, prompt: str) -> Row:
 
 
 async def measure_growth(quick: bool) -> list[Row]:
-    """CPU of the whole message at a tenth of the size and at the whole: ten times is linear."""
+    """CPU for the whole message at a tenth of the size and at the full size: ten times is linear."""
     rows = []
     with bombed() as (server, _):
         async with Browser.signed_in(server) as browser:
@@ -64,7 +62,7 @@ async def measure_growth(quick: bool) -> list[Row]:
 
 @contextmanager
 def bombed() -> Iterator[tuple[Server, Polling]]:
-    """The app with an upstream that answers with bombs, and somebody who polls it."""
+    """Run the app with an upstream that answers with bombs, and a process that polls it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "bench.bomb_upstream"], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
@@ -91,7 +89,7 @@ async def _cpu(browser: Browser, server: Server, name: str, scale: float) -> flo
 
 
 async def _go_off(browser: Browser, prompt: str) -> None:
-    """Sends a prompt, waits for its reply in two tabs, and loads its page."""
+    """Send a prompt, wait for its reply in two tabs, and load its page."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             tab = await browser.open_tab()
@@ -108,7 +106,7 @@ async def _go_off(browser: Browser, prompt: str) -> None:
 
 async def _short_prompt_in_a_long_thread(browser: Browser, gaps: Polling) -> Row:
     first = await browser.open_tab()
-    for _ in range(3):  # a frame of all in one would be over a megabyte
+    for _ in range(3):  # a single frame of everything would be over a megabyte
         first.say(formulas(60_000))
         await first.reply_ended()
     tabs = [first, *[await browser.open_tab(first.path) for _ in range(7)]]
@@ -121,7 +119,7 @@ async def _short_prompt_in_a_long_thread(browser: Browser, gaps: Polling) -> Row
 
 
 async def _say_in_all(tabs: list[Tab]) -> None:
-    """One prompt, and all that show its conversation have its reply."""
+    """Send one prompt, and wait for its reply in all tabs of the conversation."""
     for tab in tabs[1:]:
         tab.watch()
     tabs[0].say("A prompt")

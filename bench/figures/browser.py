@@ -1,4 +1,5 @@
-"""What a long reply costs the page that shows it: Chromium's main thread, and what moves on it."""
+"""What a long reply costs the page that shows it: the time of Chromium's main thread, and layout
+shifts."""
 
 import time
 from dataclasses import dataclass
@@ -34,14 +35,14 @@ new PerformanceObserver((list) => {
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one reply: seconds of the main thread by what they went into, and its layout shift."""
+    """Seconds of the main thread for one reply by their kind, and its layout shift."""
 
     seconds: dict[str, float]
     shift: float
 
     @property
     def share(self) -> float:
-        """Of the main thread's time while the reply came, in percent."""
+        """The share of the main thread's time while the reply streamed, in percent."""
         return 100 * self.seconds["task"] / self.seconds["at"]
 
 
@@ -69,13 +70,13 @@ async def measure(quick: bool) -> list[Row]:
 
 
 async def _cost(launched: Chromium, browser: Browser, tokens: int, slower: int) -> Cost:
-    """Of one reply in a new chat, from the prompt to its ending."""
+    """Measure one reply in a new chat, from the prompt to its ending."""
     page = await signed_in_page(launched, browser, _OBSERVE_SHIFTS)
     await page.goto(f"http://{browser.server.host}")
     await page.wait_for_selector("#app[data-connection=open]")
     devtools = await slowed(page, slower)
     await devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
-    await _answered(page, Order(browser.next_number(), 20, PACE, "mixed"))  # all is loaded then
+    await _answered(page, Order(browser.next_number(), 20, PACE, "mixed"))  # loads everything
     await page.evaluate("window.shift = 0")  # the composer has moved to its place
     before = await _spent(devtools)
     await _answered(page, Order(browser.next_number(), tokens, PACE, "mixed"))

@@ -32,7 +32,7 @@ async def _each_way(browser: Browser) -> dict[str, float]:
 
 
 async def _time_to_close(browser: Browser, end: Callable[[Tab], float]) -> float:
-    """Milliseconds from the tab's doing to the close that the upstream sees, mid-reply."""
+    """Return milliseconds from the tab's action in mid-reply to the close seen by the upstream."""
     tab = await browser.open_tab()
     order = Order(browser.next_number(), tokens=5000)
     tab.ask(order)

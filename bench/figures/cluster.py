@@ -1,8 +1,6 @@
-"""Several processes: what moving between them, losing one and watching from another one costs.
-
+"""Several processes: the cost of moving between them, of losing one, and of watching from another.
 `python -m bench cluster` takes all parts, `python -m bench cluster.kills` one of them. Driver,
-upstream, PostgreSQL, Redis and all processes share the machine.
-"""
+upstream, PostgreSQL, Redis and all processes share the machine."""
 
 import asyncio
 import random
@@ -69,7 +67,7 @@ async def reconnects(quick: bool) -> list[Row]:
 
 
 async def kills(quick: bool) -> list[Row]:
-    """What is lost of a reply whose process is killed, and how soon others see it end."""
+    """What is lost of a reply when its process is killed, and how soon others see it end."""
     losses, waits = [], []
     with cluster(3, **PATIENCE) as here:
         for number in range(3 if quick else 20):
@@ -93,7 +91,7 @@ async def kills(quick: bool) -> list[Row]:
 
 
 async def _kill(here: Cluster, owner: int) -> tuple[float, list[float]]:
-    """Seconds of text lost, and seconds until each tab elsewhere saw the end."""
+    """Return the seconds of text lost, and the seconds until each tab elsewhere saw the end."""
     others = [number for number in range(3) if number != owner]
     async with AsyncExitStack() as opened:
         browsers = [await opened.enter_async_context(here.browser(n)) for n in (owner, *others)]
@@ -112,7 +110,7 @@ async def _kill(here: Cluster, owner: int) -> tuple[float, list[float]]:
 
 
 async def _watching(browser: Browser, tab: Tab) -> Tab:
-    """A tab of the same conversation in another browser, that has its first token."""
+    """Open a tab of the same conversation in another browser, and wait for its first token."""
     other = await browser.open_tab(tab.path)
     other.watch()
     await other.reply_began()
@@ -126,7 +124,7 @@ async def _until_interrupted(tab: Tab, since: float) -> float:
 
 
 async def far(quick: bool) -> list[Row]:
-    """How soon Stop, and the last tab's close, close the upstream from another process."""
+    """How soon Stop, or closing the last tab, closes the upstream request from another process."""
     rows = []
     with cluster(2, CHATAPP_CLOSE_GRACE="0") as here:
         for name, end in (("Stop", Tab.stop), ("last tab's close", _close)):
@@ -143,7 +141,7 @@ async def far(quick: bool) -> list[Row]:
 
 
 async def _time_to_close(here: Cluster, end: Callable[[Tab], float]) -> float:
-    """Milliseconds from what a tab elsewhere does to the close that the upstream sees."""
+    """Return milliseconds from a tab's action elsewhere to the close seen by the upstream."""
     async with here.browser(0) as owner, here.browser(1) as elsewhere:
         tab = await owner.open_tab()
         order = Order(random.randrange(10**9), tokens=5000)
@@ -166,8 +164,8 @@ def _close(tab: Tab) -> float:
 
 
 async def revoked(quick: bool) -> list[Row]:
-    """How soon the upstream of a reply is closed once who asked for it may not go on, by a program
-    beside the servers, while tabs of theirs show it at two of them."""
+    """How soon a reply's upstream request is closed after its person loses access through a program
+    beside the servers, while their tabs at two servers show the reply."""
     rows = []
     with cluster(2, **PATIENCE) as here:
         for name, act in REVOCATIONS.items():
@@ -184,7 +182,7 @@ async def revoked(quick: bool) -> list[Row]:
 
 
 async def _time_to_revoke(shared: Cluster, act: str) -> float:
-    """Milliseconds from the moment before it is stored to the close that the upstream sees."""
+    """Return milliseconds from just before the change is stored to the close seen by the upstream."""
     here = replace(shared, person=shared.site.person())
     async with here.browser(0) as owner, here.browser(1) as elsewhere:
         tab = await owner.open_tab()
@@ -201,7 +199,7 @@ async def _time_to_revoke(shared: Cluster, act: str) -> float:
 
 
 async def remote(quick: bool) -> list[Row]:
-    """CPU a token of a reply's own process and of one that watches, with and without watching."""
+    """CPU per token of a reply's own process and of one that watches, with and without watching."""
     replies, seconds = (20, 3.0) if quick else (100, 10.0)
     with cluster(2, **PATIENCE) as here:
         async with here.browser(0) as owner, here.browser(1) as elsewhere:
@@ -232,7 +230,7 @@ async def remote(quick: bool) -> list[Row]:
 
 
 async def _cpu_a_token(processes: list[Server], tabs: list[Tab], seconds: float) -> list[float]:
-    """Milliseconds of each process for each token that the owner's tabs got."""
+    """Return milliseconds of each process for each token that the owner's tabs received."""
     await asyncio.sleep(1)
     tokens = sum(len(tab.latencies) for tab in tabs)
     cpu = [process.cpu_seconds() for process in processes]

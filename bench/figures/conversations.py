@@ -27,7 +27,7 @@ TASK_MS = 50.0
 PASTED = 200_000
 TURNS = 10
 REPLIES, REPLY_TOKENS, SIDE_BY_SIDE_TIMES = 4, 500, 1.0
-PATIENCE_MS = 120_000  # so that what is far too slow has a figure, too
+PATIENCE_MS = 120_000  # long enough to give even what is far too slow a figure
 
 _OLDER = re.compile(r'<li class="edge older"\s+hx-get="([^"]*)"[^>]*hx-vals=\'([^\']*)\'', re.S)
 _OBSERVE_TASKS = """
@@ -39,9 +39,8 @@ new PerformanceObserver((list) => {
 
 
 async def opening(quick: bool) -> list[Row]:
-    """Of its page: until the first byte, from the driver; until the first paint in a Chromium that
-    has been there before, four times as slow as this machine. Both lengths in turns.
-    """
+    """Loading its page: until the first byte, at the driver; and until the first paint in a
+    Chromium that has visited before, slowed down four times. Both lengths in turns."""
     with serving(stock=_stock(0, *LENGTHS)) as server:
         async with Browser.signed_in(server) as browser, chromium() as launched:
             byte = await _in_turns(server.stocked, _first_byte(browser), 5 if quick else 30)
@@ -57,9 +56,8 @@ async def opening(quick: bool) -> list[Row]:
 
 
 async def turn(quick: bool) -> list[Row]:
-    """CPU of the app from prompt to saved reply of one token: ten in a conversation of 1,000
-    messages, ten in a new one, in turns.
-    """
+    """CPU of the app from a prompt to the saved reply of one token: ten in a conversation of 1,000
+    messages, ten in a new one, in turns."""
     with serving(stock=_stock(0, LENGTHS[0])) as server:
         async with Browser.signed_in(server) as browser:
             paths = ("/", *server.stocked)
@@ -72,7 +70,8 @@ async def turn(quick: bool) -> list[Row]:
 
 
 async def sidebar(quick: bool) -> list[Row]:
-    """A page of its list, as the driver gets it: the first, the second, the middle, the last."""
+    """A page of the sidebar's list, fetched by the driver: the first, the second, the middle, the
+    last."""
     with serving(stock=_stock(CONVERSATIONS)) as server:
         async with Browser.signed_in(server) as browser:
             pages = await _pages(browser)
@@ -91,9 +90,8 @@ async def sidebar(quick: bool) -> list[Row]:
 
 
 async def tasks(quick: bool) -> list[Row]:
-    """The longest task of Chromium's main thread, four times as slow as this machine: for so long
-    the page answers to nothing. 0 is none over 50 ms.
-    """
+    """The longest task of Chromium's main thread, slowed down four times: the page does not react
+    for so long. 0 means none over 50 ms."""
     with serving(stock=_stock(CONVERSATIONS, *LENGTHS)) as server:
         async with Browser.signed_in(server) as browser, chromium() as launched:
             found = {
@@ -111,9 +109,8 @@ async def tasks(quick: bool) -> list[Row]:
 
 
 async def several(quick: bool) -> list[Row]:
-    """CPU of the app for a token of four replies at 50 tokens a second: of one prompt, side by side
-    in one tab, against those of four tabs. Both in turns.
-    """
+    """CPU of the app per token of four replies at 50 tokens per second: of one prompt, side by side
+    in one tab, compared with four tabs. Both in turns."""
     tokens = REPLY_TOKENS // 4 if quick else REPLY_TOKENS
     with serving() as server:
         async with Browser.signed_in(server) as browser:
@@ -132,7 +129,7 @@ async def several(quick: bool) -> list[Row]:
 
 
 async def _side_by_side(browser: Browser, tokens: int, tabs: int) -> float:
-    """Milliseconds of CPU a token of four replies, as many to a tab as there must be."""
+    """Return milliseconds of CPU per token of four replies, divided among the tabs."""
     opened = await browser.open_tabs(tabs)
     cpu = browser.server.cpu_seconds()
     for tab in opened:
@@ -152,7 +149,7 @@ def _stock(conversations: int, *lengths: int) -> str:
 async def _in_turns(
     paths: Iterable[str], measure: Callable[[str], Awaitable[float]], rounds: int
 ) -> dict[str, float]:
-    """Medians of milliseconds; the first round is not counted."""
+    """Return the medians in milliseconds; the first round is not counted."""
     paths = list(paths)
     taken = [{path: await measure(path) for path in paths} for _ in range(rounds + 1)][1:]
     return {path: median(one[path] for one in taken) for path in paths}
@@ -205,7 +202,7 @@ def _first_paint(page: Page, host: str) -> Callable[[str], Awaitable[float]]:
 
 
 async def _turns(browser: Browser, path: str) -> float:
-    """Milliseconds of CPU a turn, in a conversation that is open."""
+    """Return milliseconds of CPU per turn in an open conversation."""
     tab = await browser.open_tab(path)
     cpu = browser.server.cpu_seconds()
     for _ in range(TURNS):
@@ -218,7 +215,7 @@ async def _turns(browser: Browser, path: str) -> float:
 
 
 async def _pages(browser: Browser) -> list[str]:
-    """The addresses of the sidebar's pages, each as the one before has it."""
+    """Return the addresses of the sidebar's pages, each taken from the page before."""
     pages = ["/conversations/"]
     while True:
         answer = (await browser.client.get(pages[-1])).raise_for_status().text
@@ -232,7 +229,7 @@ async def _pages(browser: Browser) -> list[str]:
 async def _longest(
     launched: Chromium, browser: Browser, path: str, act: Callable[[Page], Awaitable[None]]
 ) -> float:
-    """Milliseconds of the longest task from then on; 0 where none is longer than 50."""
+    """Return the milliseconds of the longest task from then on; 0 if none is longer than 50."""
     page = await signed_in_page(launched, browser, _OBSERVE_TASKS)
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await page.goto(f"http://{browser.server.host}{path}")
@@ -265,7 +262,7 @@ async def _type(page: Page) -> None:
 
 
 async def _open_sidebar(page: Page) -> None:
-    """It is folded first."""
+    """Fold the sidebar, and open it again."""
     for place in (".sidebar", ".topbar"):
         await page.evaluate(f"document.querySelector('{place} [data-sidebar-toggle]').click()")
 

@@ -1,4 +1,4 @@
-"""CPU time of the app's processes, beside the limit's: for a token, for a turn, for a page."""
+"""CPU time of the app's processes, compared with the limit's: per token, per turn, per page."""
 
 import asyncio
 from collections.abc import Mapping
@@ -25,24 +25,22 @@ async def token(quick: bool) -> list[Row]:
     figure = f"{REPLIES} replies at {PACE:g} tokens/s"
     return [
         taken["cpu"].at_most(f"CPU a token, {figure}", "µs", 1, times=TOKEN_TIMES),
-        # Where the app sees a lag it sends fewer, and a token costs less than it would.
+        # If the app notices a lag it sends fewer frames, which would make a token look cheaper.
         taken["frames"].at_least(f"frames a token, {figure}", "frames", 2, share=FRAMES),
     ]
 
 
 async def turn(quick: bool) -> list[Row]:
     """From prompt to saved reply of one token, one after another, ten in each conversation; the
-    page is not included.
-    """
+    page is not included."""
     measure = partial(_turn, conversations=CONVERSATIONS // 2 if quick else CONVERSATIONS)
     taken = await in_turns(measure, rounds(quick))
     return [taken["cpu"].at_most("CPU a turn, page apart", "ms", bar=TURN_MS)]
 
 
 async def page(quick: bool) -> list[Row]:
-    """Of a page that somebody who is signed in opens, one after another: a new chat, and a
-    conversation of ten turns.
-    """
+    """A page opened by a signed-in person, one after another: a new chat, and a conversation of ten
+    turns."""
     with serving() as server:
         async with Browser.signed_in(server) as browser:
             [tab] = await browser.open_tabs(1)
@@ -89,7 +87,7 @@ async def _turns(browser: Browser, tab: Tab, tokens: int) -> None:
 
 
 async def _page(browser: Browser, path: str, quick: bool) -> float:
-    """Milliseconds; the first few are not counted."""
+    """Return milliseconds per page; the first few are not counted."""
     count = PAGES // 5 if quick else PAGES
     for number in range(-5, count):
         if number == 0:

@@ -1,9 +1,7 @@
-"""What the journal costs a token, and what the rarer checkpoints save that it allows.
-
-The cost is that of the writing alone, in a process of its own, one event a read. The savings are
-one server's on PostgreSQL, with its journal and with a file where the journal's folder would be,
-which turns it off.
-"""
+"""What the journal costs per token, and what the rarer checkpoints that it allows save. The cost is
+that of writing alone, in a process of its own, with one event per read. The savings are those of
+one server on PostgreSQL, with its journal, and with a file in place of the journal's folder, which
+turns it off."""
 
 import asyncio
 import shutil
@@ -45,7 +43,7 @@ print(min(cost(50_000) for _ in range({times})))
 
 
 async def cost(quick: bool) -> list[Row]:
-    """Microseconds to journal a token, encoding, write and all."""
+    """Microseconds to journal a token, including encoding and writing."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         script = WRITE.format(times=1 if quick else 5)
         printed = await asyncio.to_thread(run, {"DATA_DIR": folder}, "-c", script)
@@ -54,7 +52,7 @@ async def cost(quick: bool) -> list[Row]:
 
 
 async def checkpoints(quick: bool) -> list[Row]:
-    """The server's CPU and the database's WAL for a token, with the journal and without."""
+    """The server's CPU and the database's WAL per token, with the journal and without."""
     seconds = 6.0 if quick else 20.0
     rows = []
     for name, prepare in (("every 5 s, journalled", _keep), ("every 1 s, no journal", _turn_off)):
@@ -68,7 +66,7 @@ async def checkpoints(quick: bool) -> list[Row]:
 
 
 async def _measured(here: Cluster, browser: Browser, seconds: float) -> tuple[float, int, int]:
-    """Seconds of the server's CPU, bytes of WAL, tokens, while all replies stream."""
+    """Return seconds of the server's CPU, bytes of WAL, and tokens, while all replies stream."""
     tabs = await browser.open_tabs(REPLIES)
     for tab in tabs:
         tab.ask(Order(browser.next_number(), tokens=int((seconds + 30) * PACE), pace=PACE))

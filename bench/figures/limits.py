@@ -1,9 +1,7 @@
-"""500 prompts at once under one limit for everybody, whose one row each of them locks.
-
-They are admitted by the app's own code and 16 connections, each in its transaction, without the
-limit and with it, in turns: what the row costs is the ratio of the two. Then the same through the
-whole page, from the prompt sent over a socket to the first token of its answer, on one server.
-"""
+"""500 prompts at once under one limit for everybody, whose single row each of them locks. They are
+admitted by the app's own code over 16 connections, each in its transaction, without the limit and
+with it, in turns: the ratio of the two is the cost of the row. Then the same through the whole
+page, from the prompt sent over a socket to the first token of its answer, on one server."""
 
 import asyncio
 import json
@@ -26,7 +24,7 @@ from tests.support.live import Site, run
 
 PROMPTS, QUICK_PROMPTS, TOKENS = 500, 100, 5
 MOST_TIMES = 2.0
-WRITERS = {"PostgreSQL": (4, 4), "SQLite": (1, 1)}  # processes, and the connections of each
+WRITERS = {"PostgreSQL": (4, 4), "SQLite": (1, 1)}  # processes, and connections of each
 SET_LIMIT = f"""
 import django; django.setup()
 from chatapp.models import Limit
@@ -63,7 +61,7 @@ def _site(database: str, folder: Path) -> Iterator[Site]:
 
 
 def _row(figure: str, taken: dict[str, list[list[float]]]) -> Row:
-    """Of each figure the median of the rounds; the ratio is of the time until all are done."""
+    """Return a row with the medians of the rounds; the ratio compares the times until all are done."""
     ratio = _of(taken["with"], 100) / _of(taken["without"], 100)
     said = " / ".join(f"{_of(taken['with'], percent):.0f}" for percent in (50, 95, 100))
     without = " / ".join(f"{_of(taken['without'], percent):.0f}" for percent in (50, 95, 100))
@@ -77,7 +75,7 @@ def _row(figure: str, taken: dict[str, list[list[float]]]) -> Row:
 
 
 def _of(rounds: Sequence[list[float]], percent: float) -> float:
-    """Milliseconds."""
+    """Return the median of the rounds' percentiles, in milliseconds."""
     return median(percentile(times, percent) for times in rounds) * 1000
 
 
@@ -85,7 +83,7 @@ async def _through_pages(site: Site, prompts: int, rounds: int) -> dict[str, lis
     async with _browser(site) as without, _browser(site, SET_LIMIT) as limited:
         browsers = {"without": without, "with": limited}
         for browser in browsers.values():
-            await _first_tokens(browser, 20)  # so that nothing is done for the first time
+            await _first_tokens(browser, 20)  # so that nothing is done for the first time later
         taken: dict[str, list[list[float]]] = {name: [] for name in browsers}
         for _ in range(rounds):
             for name, browser in browsers.items():
@@ -95,7 +93,7 @@ async def _through_pages(site: Site, prompts: int, rounds: int) -> dict[str, lis
 
 @asynccontextmanager
 async def _browser(site: Site, script: str = "") -> AsyncIterator[Browser]:
-    """Somebody's, at a server of its own, before whose start the script is run."""
+    """Open a browser at a server of its own; the script runs before the server starts."""
     person = site.person()
     with scripted_upstream() as upstream:
         server = site.server(OPENAI_BASE_URL=f"http://{upstream}/v1", **ONE_FOR_ALL)
@@ -113,7 +111,7 @@ async def _browser(site: Site, script: str = "") -> AsyncIterator[Browser]:
 
 
 async def _first_tokens(browser: Browser, prompts: int) -> list[float]:
-    """Seconds from each prompt to the first token of its answer, all sent at the same time."""
+    """Return seconds from each prompt to its first token, with all prompts sent at the same time."""
     tabs = await browser.open_tabs(prompts)
     orders = [Order(browser.next_number(), TOKENS) for _ in tabs]
     asked_at = [tab.ask(order) for tab, order in zip(tabs, orders, strict=True)]

@@ -1,4 +1,4 @@
-"""Memory of all processes, what they share counted once (PSS): idle, under load, after much use."""
+"""Memory of all processes, with shared memory counted once (PSS): idle, under load, after much use."""
 
 import asyncio
 
@@ -34,7 +34,7 @@ async def measure(quick: bool) -> list[Row]:
 
 
 async def _taken(server: Server, batches: int, tokens: int) -> list[float]:
-    """MiB idle, at the peak of the first replies, and after each of the batches."""
+    """Return MiB idle, at the peak of the first replies, and after each batch."""
     async with Browser.signed_in(server) as browser:
         await (await browser.open_tab()).socket.is_open
         mib = [server.resident_mib()]
@@ -48,7 +48,7 @@ async def _taken(server: Server, batches: int, tokens: int) -> list[float]:
 
 
 class _Peak:
-    """Watches the memory from when it is made until `stop`."""
+    """Tracks the peak of the memory from its creation until `stop`."""
 
     def __init__(self, server: Server) -> None:
         self._server = server

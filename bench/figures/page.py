@@ -1,4 +1,4 @@
-"""What the chat page loads on a first visit, as many bytes as cross the network in bodies."""
+"""What the chat page loads on a first visit, in bytes of bodies transferred."""
 
 from playwright.async_api import Page, Response
 
@@ -8,7 +8,7 @@ from bench.server import serving
 from bench.table import Row
 
 BAR_KB = 48.0
-IDLE_MS = 1000  # in which whatever loads by itself has begun to
+IDLE_MS = 1000  # by then everything that loads by itself has begun to
 
 
 async def measure(quick: bool) -> list[Row]:
@@ -24,7 +24,7 @@ async def measure(quick: bool) -> list[Row]:
 
 
 async def _sizes(page: Page, url: str) -> dict[str, int]:
-    """Bytes of the body as transferred, for the page and whatever it leads to."""
+    """Return the bytes of each body as transferred, for the page and everything it loads."""
     answers: list[Response] = []
     page.on("response", lambda answer: answers.append(answer))
     await page.goto(url)

@@ -1,4 +1,4 @@
-"""From the prompt sent over the socket to the request that arrives at the upstream."""
+"""From the prompt sent over the socket to the arrival of the request at the upstream."""
 
 import asyncio
 from functools import partial
@@ -24,7 +24,7 @@ async def measure(quick: bool) -> list[Row]:
 
 
 async def _p50(browser: Browser, prompts: int) -> dict[str, float]:
-    """Milliseconds of first prompts, all sent at the same time."""
+    """Return the median in milliseconds of first prompts, all sent at the same time."""
     tabs = await browser.open_tabs(prompts)
     orders = [Order(browser.next_number(), tokens=5) for _ in tabs]
     sent_at = [tab.ask(order) for tab, order in zip(tabs, orders, strict=True)]

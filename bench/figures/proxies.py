@@ -1,8 +1,6 @@
-"""What nginx and Caddy, as deploy/ ships them, add to each token's way, TLS included.
-
-The same replies stream directly and through each proxy in turn, round after round, so that what the
-machine does besides meets all three alike; each round gives one difference.
-"""
+"""What nginx and Caddy, as shipped in deploy/, add to the latency of each token, including TLS. The
+same replies stream directly and through each proxy in turn, round after round, so that other load
+on the machine affects all three alike; each round gives one difference."""
 
 import shutil
 import tempfile
@@ -23,7 +21,7 @@ REPLIES, TOKENS = 20, 200
 LOAD = f"{REPLIES} replies at {PACE:g} tokens/s"
 ADDED_P50_MS = 2.0
 
-Round = dict[str, list[float]]  # by way: milliseconds of each token
+Round = dict[str, list[float]]  # by route: milliseconds of each token
 
 
 async def measure(quick: bool) -> list[Row]:
@@ -53,7 +51,8 @@ async def _rounds(server: Server, proxies: Sequence[Proxy], count: int) -> list[
         opened.push_async_callback(direct.client.aclose)
         browsers["direct"] = direct
         for browser in browsers.values():
-            await stream_at_once(browser, REPLIES, 20)  # so that nothing is done for the first time
+            # so that nothing is done for the first time later
+            await stream_at_once(browser, REPLIES, 20)
         ways = list(browsers)
         rounds = []
         for number in range(count):
@@ -65,7 +64,8 @@ async def _rounds(server: Server, proxies: Sequence[Proxy], count: int) -> list[
 
 
 def _past_the_proxy(server: Server, browser: Browser) -> Browser:
-    """One at the server itself, in the same session: its cookies would only be set over TLS."""
+    """Return a browser at the server itself, in the same session: its cookies are only set over
+    TLS."""
     client = httpx.AsyncClient(
         base_url=f"http://{server.host}",
         cookies={"__Host-sessionid": browser.client.cookies["__Host-sessionid"]},

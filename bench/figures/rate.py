@@ -1,8 +1,6 @@
-"""How many tokens a second come within 100 ms: by one process, by several with a core each.
-
-Ever more replies of 50 tokens/s stream until the p99 of a token is over that; then halves of the
-step are tried.
-"""
+"""How many tokens per second arrive within 100 ms: from one process, and from several with a core
+each. More and more replies of 50 tokens/s stream until the p99 of a token exceeds that; then the
+step is halved."""
 
 import asyncio
 import os
@@ -24,14 +22,15 @@ SHARE, SHARE_OF_A_CORE = 0.2, 0.8
 
 
 async def alone(quick: bool) -> list[Row]:
-    """One process, SQLite."""
+    """One process, on SQLite."""
     taken = await in_turns(partial(_of_one, quick=quick), rounds(quick))
     figure = f"tokens/s at p99 ≤ {P99_MS:g} ms, one process"
     return [taken["rate"].at_least(figure, "tokens/s", share=SHARE)]
 
 
 async def workers(quick: bool) -> list[Row]:
-    """One, two and three workers with a core each, SQLite and Redis; all else shares another."""
+    """One, two and three workers with a core each, SQLite and Redis; everything else shares
+    another."""
     rates: list[float] = []
     rows = []
     with _on_the_last_core() as cores, Redis() as redis:
@@ -55,7 +54,7 @@ async def workers(quick: bool) -> list[Row]:
 
 @contextmanager
 def _on_the_last_core() -> Iterator[list[int]]:
-    """Keeps this process there, and what it starts; the others."""
+    """Keep this process and its children on the last core; yield the other cores."""
     *others, last = cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {last})
     try:
@@ -69,8 +68,8 @@ async def _of_one(browser: Browser, quick: bool) -> Mapping[str, float]:
 
 
 async def _highest(browser: Browser, quick: bool) -> float:
-    """The most tokens a second at which the p99 was within the bar, to an eighth (or a half)."""
-    good, bad, best = 0, 0, 0.0  # replies that were within the bar, and over it; tokens a second
+    """Return the most tokens per second with the p99 within the bar, to an eighth (quick: a half)."""
+    good, bad, best = 0, 0, 0.0  # replies within the bar, and over it; tokens per second
     replies = FIRST
     while not bad or bad - good > max(1, good // (1 if quick else 8)):
         rate = await _rate(browser, replies, quick)
@@ -83,10 +82,10 @@ async def _highest(browser: Browser, quick: bool) -> float:
 
 
 async def _rate(browser: Browser, replies: int, quick: bool) -> float:
-    """Tokens a second; 0 where they came too late twice, since once may be the machine's doing."""
+    """Return tokens per second, or 0 if they were late twice: once may be due to the machine."""
     seconds = 2.0 if quick else 4.0
     for _ in range(1 if quick else 2):
-        with suppress(TimeoutError):  # some reply did not even begin
+        with suppress(TimeoutError):  # a reply did not even begin
             async with streaming(browser, replies) as tabs:
                 for tab in tabs:
                     tab.latencies.clear()

@@ -1,10 +1,8 @@
 """The review of 100,000 conversations with 1,000,000 messages on PostgreSQL: each filter of its
-list and pairs of them, with many values, on the first page, one in the middle and the last.
-
-What is timed of the list is all that the database is asked for a page, and the making of its rows;
-of the pages that are named so, all but the network. In brackets: how many conversations a filter
-finds, the value that finds most.
-"""
+list and pairs of them, with many values, on the first page, one in the middle and the last. Times
+of the list include all queries of a page and building its rows; times of the other pages include
+everything but the network. In brackets: how many conversations a filter finds, with the value that
+finds most."""
 
 import asyncio
 import json

@@ -1,9 +1,7 @@
-"""A search of one among many who have much: what the server takes for it, letter by letter.
-
-Everybody's messages are put into the database at once (`bench.archive`). Words are typed from their
-second letter on, common ones and rare ones, alone and together, as phrases and with filters, and
-each request is timed at the client, one after another.
-"""
+"""A search by one person among many who have much text: the server's time for it, letter by letter.
+Everybody's messages are stored at once (`bench.archive`). Words are typed from their second letter
+on, common ones and rare ones, alone and together, as phrases and with filters, and each request is
+timed at the client, one after another."""
 
 import asyncio
 import os
@@ -22,7 +20,8 @@ from bench.table import Figure, Row, at_most, percentile
 
 OWN, OTHERS = 100_000, 1_000_000
 P50_MS, P95_MS = 15.0, 50.0
-RANKS = (0, 1, 4, 12, 40, 90, 150, 400, 900, 2500, 7000, 20_000)  # the commonest word is the first
+# the most frequent word is the first
+RANKS = (0, 1, 4, 12, 40, 90, 150, 400, 900, 2500, 7000, 20_000)
 
 
 async def sqlite(quick: bool) -> list[Row]:

@@ -1,4 +1,4 @@
-"""From the start of the process to its first page, everything else being set up."""
+"""From the start of the process to its first page, with everything else set up."""
 
 from bench.beside import Pair
 from bench.server import limiting, serving

@@ -1,4 +1,5 @@
-"""What the app adds to each token's way from the upstream to the tab, many replies at a time."""
+"""What the app adds to the latency of each token from the upstream to the tab, with many replies at
+once."""
 
 import asyncio
 import time
@@ -15,16 +16,15 @@ from bench.table import Row, percentile
 
 PACE = 50.0
 LONG = 6000  # tokens; no reply ends by itself while it is measured
-STEADY_TIMES = {1: None, 50: 6.0, 100: 8.0, 200: 30.0}  # p99, by how many replies
+STEADY_TIMES = {1: None, 50: 6.0, 100: 8.0, 200: 30.0}  # p99, by the number of replies
 STORM_TIMES = {50: 10.0, 100: None, 200: 40.0}
 STORM_TOKENS = 200
 FIRST_TOKEN_MS = {50: 60.0}
 
 
 async def steady(quick: bool) -> list[Row]:
-    """Replies begun one after another over a second: for as long as all stream, and from the first
-    prompt on, when the others' prompts stand in a token's way as well.
-    """
+    """Replies begun one after another over a second: while all stream, and from the first prompt
+    on, when the other prompts delay tokens as well."""
     seconds = 3.0 if quick else 10.0
     rows = []
     for replies in [50] if quick else STEADY_TIMES:
@@ -59,9 +59,9 @@ async def storm(quick: bool) -> list[Row]:
 
 @asynccontextmanager
 async def streaming(browser: Browser, replies: int) -> AsyncIterator[list[Tab]]:
-    """That many replies, begun over a second, all of which stream; stopped at the end.
+    """Stream that many replies, begun over a second; stop them at the end.
 
-    Raises `TimeoutError` where one does not begin.
+    Raises `TimeoutError` if one does not begin.
     """
     tabs = await browser.open_tabs(replies)
     try:
@@ -80,7 +80,7 @@ async def streaming(browser: Browser, replies: int) -> AsyncIterator[list[Tab]]:
 
 
 async def stream_at_once(browser: Browser, replies: int, tokens: int) -> tuple[list[Tab], int]:
-    """Starts that many replies at the same time; returns their tabs and how many completed."""
+    """Start that many replies at the same time; return their tabs and how many completed."""
     tabs = await browser.open_tabs(replies)
     for tab in tabs:
         tab.ask(Order(browser.next_number(), tokens, PACE))

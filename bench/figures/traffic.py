@@ -1,4 +1,4 @@
-"""Bytes to the browser for each token of an answer with prose, lists and code."""
+"""Bytes sent to the browser for each token of an answer with prose, lists and code."""
 
 import asyncio
 
@@ -12,7 +12,8 @@ BYTES, TOLERANCE = 130.0, 0.1
 
 
 async def measure(quick: bool) -> list[Row]:
-    """Both lengths at a time, tokens further apart than a display frame, so each may be flushed."""
+    """Both lengths at once, with tokens further apart than a display frame, so that each may be
+    flushed."""
     (short, long), pace = ((500, 2000), 58.0) if quick else ((4000, 16000), 50.0)
     with serving() as app, limiting() as limit:
         async with Browser.signed_in(app) as at_app, Browser.signed_in(limit) as at_limit:
@@ -35,7 +36,8 @@ async def measure(quick: bool) -> list[Row]:
 
 
 async def _bytes_a_token(tab: Tab, order: Order) -> float:
-    """Of WebSocket payload, the frames that begin and end the reply included."""
+    """Return bytes of WebSocket payload per token, including the frames that begin and end the
+    reply."""
     before = tab.payload_bytes
     tab.ask(order)
     if (ending := await tab.reply_ended()) != "complete":

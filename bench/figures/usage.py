@@ -1,9 +1,7 @@
-"""The page of usage over a year of 200 people, by each of its columns, on SQLite and PostgreSQL.
-
-What is timed is a page as an administrator's browser asks for it, but for the network: all that the
-database is asked, the pictures and the table. The database has two years of two models a person and
-working day, of three that each uses; the CPU is that of the app's process alone.
-"""
+"""The usage page over a year of 200 people, by each of its columns, on SQLite and PostgreSQL. Times
+are those of a page as an administrator's browser requests it, without the network: all queries, the
+charts and the table. The database has two years of two models per person and working day, of three
+that each person uses; the CPU is that of the app's process alone."""
 
 import asyncio
 import json

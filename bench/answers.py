@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, Self
 
 STAMP = b"@"  # placeholder in a token for the time at which it is written
-STAMP_DIGITS = 12  # of microseconds of the monotonic clock, which all processes share
+STAMP_DIGITS = 12  # microseconds of the monotonic clock, which all processes share
 
 # Models tokenize like this: a space belongs to the word that follows it.
 _PROSE = [*[" @"] * 8, " **@**", *[" @"] * 8, " `@`", " @,"]

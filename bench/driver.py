@@ -121,7 +121,7 @@ class Browser:
         return next(self._numbers)
 
     async def request_of(self, order: Order, *, closed: bool = False) -> Request:
-        """Return what the upstream recorded of an order's request, once it has arrived (or closed)."""
+        """Return what the upstream recorded of an order's request, once it arrived (or closed)."""
         give_up_at = time.monotonic() + WAIT_SECONDS
         while time.monotonic() < give_up_at:
             found = self._requests.get(order.number)

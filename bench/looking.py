@@ -36,7 +36,7 @@ def reviewer() -> "User":
 
 
 def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
-    """Time the first, middle and last page of each value in turns, at least `tries` times in all."""
+    """Time the first, middle and last page of each value in turns, at least `tries` in all."""
     from chatapp.staff.review.queries import Asked
 
     asked = [Asked(reviewer(), **one) for one in values]

@@ -28,7 +28,7 @@ class Row:
     bar: str
     ok: bool
     limit: str = ""  # the value at bench/limit.py
-    ratio: float | None = None  # of the app's value to the limit's
+    ratio: float | None = None  # the app's value divided by the limit's
     point: Point | None = None
 
     @property

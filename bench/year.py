@@ -44,8 +44,7 @@ def fill() -> None:
         month = rollup.MONTH[connection.vendor].format(day="day")
         sums = ", ".join(f"sum({name})" for name in SUMS)
         cursor.execute(
-            # noqa: S608 - our own names
-            f"INSERT INTO chatapp_monthlyusage ({', '.join((*KEY, *SUMS))}) "
+            f"INSERT INTO chatapp_monthlyusage ({', '.join((*KEY, *SUMS))}) "  # noqa: S608 - our own
             f"SELECT {month}, {', '.join(KEY[1:])}, {sums} FROM chatapp_dailyusage"
             " GROUP BY 1, 2, 3, 4"
         )

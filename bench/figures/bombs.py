@@ -48,7 +48,7 @@ async def _gap(name: str, prompt: str) -> Row:
 
 
 async def measure_growth(quick: bool) -> list[Row]:
-    """CPU for the whole message at a tenth of the size and at the full size: ten times is linear."""
+    """CPU for the whole message at a tenth of the size and at full size: ten times is linear."""
     rows = []
     with bombed() as (server, _):
         async with Browser.signed_in(server) as browser:

@@ -182,7 +182,7 @@ async def revoked(quick: bool) -> list[Row]:
 
 
 async def _time_to_revoke(shared: Cluster, act: str) -> float:
-    """Return milliseconds from just before the change is stored to the close seen by the upstream."""
+    """Return milliseconds from just before the change is stored to the upstream seeing a close."""
     here = replace(shared, person=shared.site.person())
     async with here.browser(0) as owner, here.browser(1) as elsewhere:
         tab = await owner.open_tab()

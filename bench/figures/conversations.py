@@ -40,7 +40,7 @@ new PerformanceObserver((list) => {
 
 async def opening(quick: bool) -> list[Row]:
     """Loading its page: until the first byte, at the driver; and until the first paint in a
-    Chromium that has visited before, slowed down four times. Both lengths in turns."""
+    Chromium that has visited before, at a quarter of its speed. Both lengths in turns."""
     with serving(stock=_stock(0, *LENGTHS)) as server:
         async with Browser.signed_in(server) as browser, chromium() as launched:
             byte = await _in_turns(server.stocked, _first_byte(browser), 5 if quick else 30)
@@ -90,7 +90,7 @@ async def sidebar(quick: bool) -> list[Row]:
 
 
 async def tasks(quick: bool) -> list[Row]:
-    """The longest task of Chromium's main thread, slowed down four times: the page does not react
+    """The longest task of Chromium's main thread, at a quarter of its speed: the page does not react
     for so long. 0 means none over 50 ms."""
     with serving(stock=_stock(CONVERSATIONS, *LENGTHS)) as server:
         async with Browser.signed_in(server) as browser, chromium() as launched:

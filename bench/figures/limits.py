@@ -61,7 +61,7 @@ def _site(database: str, folder: Path) -> Iterator[Site]:
 
 
 def _row(figure: str, taken: dict[str, list[list[float]]]) -> Row:
-    """Return a row with the medians of the rounds; the ratio compares the times until all are done."""
+    """Return a row with medians of the rounds; the ratio compares the times until all are done."""
     ratio = _of(taken["with"], 100) / _of(taken["without"], 100)
     said = " / ".join(f"{_of(taken['with'], percent):.0f}" for percent in (50, 95, 100))
     without = " / ".join(f"{_of(taken['without'], percent):.0f}" for percent in (50, 95, 100))
@@ -111,7 +111,7 @@ async def _browser(site: Site, script: str = "") -> AsyncIterator[Browser]:
 
 
 async def _first_tokens(browser: Browser, prompts: int) -> list[float]:
-    """Return seconds from each prompt to its first token, with all prompts sent at the same time."""
+    """Return seconds from each prompt to its first token; all are sent at the same time."""
     tabs = await browser.open_tabs(prompts)
     orders = [Order(browser.next_number(), TOKENS) for _ in tabs]
     asked_at = [tab.ask(order) for tab, order in zip(tabs, orders, strict=True)]

@@ -1,4 +1,4 @@
-"""Memory of all processes, with shared memory counted once (PSS): idle, under load, after much use."""
+"""Memory of all processes, shared memory counted once (PSS): idle, under load, after much use."""
 
 import asyncio
 

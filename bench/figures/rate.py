@@ -1,6 +1,7 @@
 """How many tokens per second arrive within 100 ms: from one process, and from several with a core
-each. More and more replies of 50 tokens/s stream until the p99 of a token exceeds that; then the
-step is halved."""
+each. The number of replies of 50 tokens/s is doubled until the p99 of a token exceeds that, and
+then bisected.
+"""
 
 import asyncio
 import os
@@ -68,7 +69,7 @@ async def _of_one(browser: Browser, quick: bool) -> Mapping[str, float]:
 
 
 async def _highest(browser: Browser, quick: bool) -> float:
-    """Return the most tokens per second with the p99 within the bar, to an eighth (quick: a half)."""
+    """Return the most tokens per second with the p99 within the bar, to 1/8 (quick: 1/2)."""
     good, bad, best = 0, 0, 0.0  # replies within the bar, and over it; tokens per second
     replies = FIRST
     while not bad or bad - good > max(1, good // (1 if quick else 8)):

@@ -76,8 +76,8 @@ def test_the_picture_has_a_line_for_each_load_at_app_and_limit(tmp_path: Path) -
         for circle in picture.iterfind(".//svg:circle", SVG)
     }
     assert heights["app"] < heights["limit"]  # the slower one is higher up
-    said = [title.text for title in picture.iterfind(".//svg:circle/svg:title", SVG)]
-    assert "limit, storm of 50: 0.5 ms" in said
+    labels = [title.text for title in picture.iterfind(".//svg:circle/svg:title", SVG)]
+    assert "limit, storm of 50: 0.5 ms" in labels
 
 
 def test_a_row_without_a_bar_has_no_verdict() -> None:

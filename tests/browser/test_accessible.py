@@ -110,8 +110,8 @@ def expect_accessible(page: Page, widths: Iterable[str] = WIDTHS) -> None:
                 found[f"{width} {scheme}"].append(f"{overflow} px wider than the window")
     if before:
         page.set_viewport_size(before)
-    told = {where: rules for where, rules in found.items() if rules}
-    assert not told, json.dumps(told, indent=1)
+    failures = {where: rules for where, rules in found.items() if rules}
+    assert not failures, json.dumps(failures, indent=1)
 
 
 @pytest.fixture
@@ -439,7 +439,7 @@ def test_a_review_changed_by_a_colleague_meanwhile(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "sentence"),
     [
         ("label=0", "Nothing is shown"),
         ("person=nobody-here&since=2026-01-02&until=2026-01-01&cost=much", "No one has this name."),
@@ -448,11 +448,11 @@ def test_a_review_changed_by_a_colleague_meanwhile(
     ],
 )
 def test_a_review_list_without_rows(
-    sit_down: SitDown, site: Site, server: Server, query: str, told: str
+    sit_down: SitDown, site: Site, server: Server, query: str, sentence: str
 ) -> None:
     page = sit_down(site.olive).context.new_page()
     page.goto(f"{server.url}/review/?{query}")
-    expect(page.get_by_text(told).first).to_be_visible()
+    expect(page.get_by_text(sentence).first).to_be_visible()
     expect_accessible(page)
 
 

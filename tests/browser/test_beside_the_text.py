@@ -63,7 +63,7 @@ def test_sources_and_a_large_image_are_shown_and_stay(tab: Tab, upstream: FakeUp
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("chunks", "sentence"),
     [
         ([role(), finish(), usage(), done()], "ended the reply without an answer"),
         ([role(), done()], "ended the reply without an answer"),
@@ -71,15 +71,15 @@ def test_sources_and_a_large_image_are_shown_and_stay(tab: Tab, upstream: FakeUp
     ],
 )
 def test_a_missing_answer_is_explained_and_can_be_retried(
-    tab: Tab, upstream: FakeUpstream, said: list[bytes], told: str
+    tab: Tab, upstream: FakeUpstream, chunks: list[bytes], sentence: str
 ) -> None:
-    upstream.script(*said)
+    upstream.script(*chunks)
     tab.ask("Are you there?")
     tab.expect_ending("no_answer")
-    expect(tab.reply.get_by_role("alert")).to_contain_text(told)
+    expect(tab.reply.get_by_role("alert")).to_contain_text(sentence)
     expect(tab.reply.get_by_role("button", name="Continue")).to_have_count(0)
     tab.reload()
-    expect(tab.reply.get_by_role("alert")).to_contain_text(told)
+    expect(tab.reply.get_by_role("alert")).to_contain_text(sentence)
     tab.reply.get_by_role("button", name="Retry").click()
     tab.expect_ending("complete")
     expect(tab.answer).to_have_text("Packets in flight")

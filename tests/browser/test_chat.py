@@ -192,7 +192,7 @@ def test_a_reply_continues_while_another_conversation_is_shown(
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "told"),
+    ("status", "headers", "sentence"),
     sampled(
         [
             (401, {}, "refused the key"),
@@ -202,13 +202,13 @@ def test_a_reply_continues_while_another_conversation_is_shown(
     ),
 )
 def test_an_error_is_explained_and_can_be_retried(
-    tab: Tab, upstream: FakeUpstream, status: int, headers: dict[str, str], told: str
+    tab: Tab, upstream: FakeUpstream, status: int, headers: dict[str, str], sentence: str
 ) -> None:
     for _ in range(TRIES if status >= 500 else 1):
         upstream.fail(status, {"error": {"message": "its own words"}}, headers)
     tab.ask("Try this")
     tab.expect_ending("failed")
-    expect(tab.reply.get_by_role("alert")).to_contain_text(told)
+    expect(tab.reply.get_by_role("alert")).to_contain_text(sentence)
     expect(tab.reply.get_by_role("alert")).to_contain_text("its own words")
     tab.reply.get_by_role("button", name="Retry").click()
     tab.expect_ending("complete")
@@ -217,7 +217,7 @@ def test_an_error_is_explained_and_can_be_retried(
 
 
 @pytest.mark.parametrize(
-    ("steps", "ending", "told"),
+    ("steps", "ending", "sentence"),
     sampled(
         [
             ([error(), done()], "failed", "error during the reply"),
@@ -226,13 +226,13 @@ def test_an_error_is_explained_and_can_be_retried(
     ),
 )
 def test_text_before_an_error_is_kept(
-    tab: Tab, upstream: FakeUpstream, steps: list[bytes], ending: str, told: str
+    tab: Tab, upstream: FakeUpstream, steps: list[bytes], ending: str, sentence: str
 ) -> None:
     upstream.script(role(), delta("Half of it"), *steps)
     tab.ask("Go on")
     tab.expect_ending(ending)
     expect(tab.answer).to_have_text("Half of it")
-    expect(tab.reply.get_by_role("alert")).to_contain_text(told)
+    expect(tab.reply.get_by_role("alert")).to_contain_text(sentence)
     expect(tab.reply.get_by_role("alert")).to_contain_text("The text so far has been saved.")
 
 

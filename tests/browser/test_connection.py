@@ -189,15 +189,15 @@ class Beats:
 
 def see(tab: Tab, state: str) -> None:
     """Set the page's visibility, since Chromium without a window never hides a page itself."""
-    told = {"visibilityState": state, "hidden": state == "hidden"}
+    properties = {"visibilityState": state, "hidden": state == "hidden"}
     tab.page.evaluate(
-        """told => {
-          for (const [name, value] of Object.entries(told)) {
+        """properties => {
+          for (const [name, value] of Object.entries(properties)) {
             Object.defineProperty(document, name, { value, configurable: true });
           }
           document.dispatchEvent(new Event("visibilitychange"));
         }""",
-        told,
+        properties,
     )
 
 

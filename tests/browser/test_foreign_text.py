@@ -296,8 +296,8 @@ def test_hostile_html_is_inert_even_if_not_sanitised(
     expect(tab.reply).to_be_attached()
     tab.until_connected()
     check_inert(tab)
-    asked = [sent["message"] for sent in witness.sent if sent["action"] == "prompt"]
-    assert asked == [question, "The second"]
+    prompts = [sent["message"] for sent in witness.sent if sent["action"] == "prompt"]
+    assert prompts == [question, "The second"]
     assert set(witness.actions) <= {"prompt", "watch"}
     assert {path for path in witness.paths if not OWN_PATH.match(path)} == set()
     # A request is repeated if its connection was lost before a response.

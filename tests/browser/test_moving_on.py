@@ -79,6 +79,6 @@ def test_the_next_prompt_goes_to_the_conversation_shown(
     expect(tab.page.locator(".prompt")).to_have_text(["YouThe first one", "YouMore of the first"])
     expect(tab.page.locator("article")).to_have_count(2)
     tab.expect_ending("complete")
-    asked = [message["content"] for message in upstream.chat_requests[-1].body["messages"]]
-    assert "The first one" in asked
-    assert "The second one" not in asked
+    contents = [message["content"] for message in upstream.chat_requests[-1].body["messages"]]
+    assert "The first one" in contents
+    assert "The second one" not in contents

@@ -72,13 +72,13 @@ def message(tab: Tab, long: LongThread, number: int) -> Locator:
 def scrolled(tab: Tab, top: int) -> tuple[str, float]:
     """Scroll up until earlier messages are requested, and return the line read there before they
     arrive: what was never visible is painted first and gets its own height only then."""
-    asked: list[Route] = []
-    tab.page.route(EARLIER, lambda route: asked.append(route))
+    held: list[Route] = []
+    tab.page.route(EARLIER, lambda route: held.append(route))
     with tab.page.expect_request(EARLIER):
         tab.page.evaluate(SCROLL, top)
     tab.page.evaluate(PAINTED)
     line, at = tab.page.evaluate(LINE)
-    for route in asked:
+    for route in held:
         route.continue_()
     tab.page.unroute(EARLIER)
     return line, at

@@ -54,10 +54,10 @@ def test_after_a_reload_counting_continues_from_the_servers_value(
     silent_for = 0.0
     while silent_for < 2:
         tab.reload()
-        said = tab.reply.locator(".waiting").get_attribute("data-silent-for")
-        assert said
-        assert float(said) >= silent_for
-        silent_for = float(said)
+        seconds = tab.reply.locator(".waiting").get_attribute("data-silent-for")
+        assert seconds
+        assert float(seconds) >= silent_for
+        silent_for = float(seconds)
     thinking.release()
     tab.expect_ending("complete")
 

@@ -67,7 +67,7 @@ MOST_SHIFT = 0.02  # for a whole reply
 
 
 def stream(upstream: FakeUpstream, text: str, seconds: float) -> None:
-    """Script the text in pieces of a few letters, as tokens come."""
+    """Script the text in pieces of a few letters, like tokens."""
     tokens = [delta(token) for token in re.findall(r"\s*\S{1,4}", text)]
     upstream.script(role(), *paced(tokens, seconds), finish(), usage(), done())
 

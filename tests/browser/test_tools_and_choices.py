@@ -192,9 +192,9 @@ def test_a_folded_sidebar_stays_folded_before_any_script_runs(desk: Desk, tab: T
 
 
 def token(text: str, logprob: float) -> bytes:
-    said = {"token": text, "logprob": logprob, "bytes": list(text.encode()), "top_logprobs": []}
+    entry = {"token": text, "logprob": logprob, "bytes": list(text.encode()), "top_logprobs": []}
     content = {"index": 0, "delta": {"content": text}, "finish_reason": None}
-    return chunk([{**content, "logprobs": {"content": [said], "refusal": None}}])
+    return chunk([{**content, "logprobs": {"content": [entry], "refusal": None}}])
 
 
 def of_choice(index: int, text: str = "", finish_reason: str | None = None) -> bytes:

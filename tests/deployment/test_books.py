@@ -88,13 +88,13 @@ async def ended(
     case: Case, person: Person, servers: tuple[Server, Server], upstream: FakeUpstream
 ) -> str:
     """Send a prompt at the first server and end the reply as the case says; return its id."""
-    asked, other = servers
+    owner, other = servers
     if case.ending is Ending.OVER_BUDGET:
-        asked.run(SMALL.format(name=person.username))
+        owner.run(SMALL.format(name=person.username))
     if case.ending is Ending.TIMED_OUT:
-        asked.run(IMPATIENT)
+        owner.run(IMPATIENT)
     case.script(upstream)
-    async with Viewer.opened(asked, person) as viewer:
+    async with Viewer.opened(owner, person) as viewer:
         reply = await viewer.ask(PROMPT)
         if case.ending not in (Ending.STOPPED, Ending.ABANDONED, Ending.INTERRUPTED):
             assert await viewer.until_ended() == case.ending, case
@@ -107,9 +107,9 @@ async def ended(
                 assert await elsewhere.until_ended() == case.ending
                 return reply
             if case.ending is Ending.INTERRUPTED:
-                asked.kill()
+                owner.kill()
                 assert await elsewhere.until_ended() == case.ending
-                asked.start()
+                owner.start()
                 return reply
             await viewer.close()
             await elsewhere.close()

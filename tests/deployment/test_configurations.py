@@ -158,9 +158,9 @@ def test_nginx_finds_static_files_that_only_one_server_has(tmp_path: Path) -> No
 
 
 def test_the_proxy_timeout_exceeds_the_apps_ping_interval_and_timeout() -> None:
-    asked = "import inspect, daphne.server as d; p = inspect.signature(d.Server).parameters"
-    asked += "; print(p['ping_interval'].default, p['ping_timeout'].default)"
-    interval, patience = map(int, run({}, "-c", asked).stdout.split())
+    script = "import inspect, daphne.server as d; p = inspect.signature(d.Server).parameters"
+    script += "; print(p['ping_interval'].default, p['ping_timeout'].default)"
+    interval, patience = map(int, run({}, "-c", script).stdout.split())
     location = (DEPLOY / "nginx.conf").read_text().partition("location /ws/ {")[2].partition("}")[0]
     for name in ("proxy_read_timeout", "proxy_send_timeout"):
         assert int(setting(location, name, r"(\d+)s;")) > interval + patience

@@ -47,14 +47,14 @@ def sentence(answer: Any) -> str:
 
 
 def test_guessing_from_one_address_locks_the_account_for_that_address(alice: User) -> None:
-    said = [attempt("alice", f"guess {n}") for n in range(8)]
-    assert said == [MISMATCH] * 5 + [PATIENCE] * 3
+    messages = [attempt("alice", f"guess {n}") for n in range(8)]
+    assert messages == [MISMATCH] * 5 + [PATIENCE] * 3
     assert attempt("alice", PASSWORD) == PATIENCE
 
 
 def test_guessing_from_many_addresses_locks_the_account(alice: User) -> None:
-    said = [attempt("alice", f"guess {n}", f"203.0.113.{n}") for n in range(22)]
-    assert said == [MISMATCH] * 20 + [PATIENCE] * 2
+    messages = [attempt("alice", f"guess {n}", f"203.0.113.{n}") for n in range(22)]
+    assert messages == [MISMATCH] * 20 + [PATIENCE] * 2
     assert attempt("alice", PASSWORD, "203.0.113.200") == PATIENCE
 
 
@@ -82,10 +82,10 @@ def test_a_known_browser_cannot_guess_without_limit(alice: User, bob: User) -> N
     client.post(LOGIN, {"login": "alice", "password": PASSWORD})
     client.get("/")
     client.post("/accounts/logout/")
-    said = [
+    messages = [
         sentence(client.post(LOGIN, {"login": "alice", "password": f"guess {n}"})) for n in range(7)
     ]
-    assert said == [MISMATCH] * 5 + [PATIENCE] * 2
+    assert messages == [MISMATCH] * 5 + [PATIENCE] * 2
     assert attempt("alice", PASSWORD, "203.0.113.200") == ""
 
 
@@ -130,8 +130,8 @@ def test_wrong_passwords_elsewhere_do_not_block_confirming_in_a_session(
 
 
 def test_guessing_at_many_accounts_from_one_address_locks_that_address(alice: User) -> None:
-    said = [attempt(f"person{n}", "guess") for n in range(12)]
-    assert said == [MISMATCH] * 10 + [PATIENCE] * 2
+    messages = [attempt(f"person{n}", "guess") for n in range(12)]
+    assert messages == [MISMATCH] * 10 + [PATIENCE] * 2
     assert attempt("alice", PASSWORD) == PATIENCE
     assert attempt("alice", PASSWORD, "203.0.113.10") == ""
 
@@ -146,8 +146,8 @@ def test_all_names_of_an_account_count_together(alice: User) -> None:
 
 def test_the_host_header_does_not_reset_the_count(alice: User) -> None:
     hosts = [f"localhost:{port}" for port in range(9000, 9006)]
-    said = [attempt("alice", "guess", host=host) for host in hosts]
-    assert said == [MISMATCH] * 5 + [PATIENCE]
+    messages = [attempt("alice", "guess", host=host) for host in hosts]
+    assert messages == [MISMATCH] * 5 + [PATIENCE]
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_the_host_header_does_not_reset_the_count(alice: User) -> None:
     [("2001:db8:0:1::{}", True), ("2001:db8:0:{}::1", False), ("::ffff:203.0.113.{}", False)],
 )
 def test_an_ipv6_network_counts_as_one_address(alice: User, form: str, is_one: bool) -> None:
-    said = [attempt(f"person{n}", "guess", form.format(n + 1)) for n in range(11)]
-    assert (said[-1] == PATIENCE) is is_one
+    messages = [attempt(f"person{n}", "guess", form.format(n + 1)) for n in range(11)]
+    assert (messages[-1] == PATIENCE) is is_one
 
 
 def test_successful_sign_ins_are_not_counted(alice: User) -> None:

@@ -34,20 +34,20 @@ async def test_no_frame_shows_a_word_to_anybody_who_may_not_read_it(
                 if await tab.connect():
                     opened.push_async_callback(tab.close)
                     tabs.setdefault(name, []).append(tab)
-        assert set(tabs) == {*CAST[1:], "deactivated"}, "who is told why, and no more"
+        assert set(tabs) == {*CAST[1:], "deactivated"}, "only to be told why they were closed"
         await alice_goes_on(filled, tabs["alice"][1], hers)
         for name in set(tabs) - {"alice", "deactivated"}:
             for tab in tabs[name]:
                 await tries_everything(tab, hers)
         for tab in tabs["deactivated"]:
             await tab.until_closed()
-    told = {name: "".join(frame for tab in tabs[name] for frame in tab.frames) for name in tabs}
-    read = {name: {filled.words[word] for word in set(WORD.findall(told[name]))} for name in told}
+    shown = {name: "".join(frame for tab in tabs[name] for frame in tab.frames) for name in tabs}
+    read = {name: {filled.words[word] for word in set(WORD.findall(shown[name]))} for name in shown}
     assert {"Message content", "Conversation title"} <= {text.field for text in read["alice"]}
-    assert all(word in told["alice"] for word in (NEW, RENAMED))
+    assert all(word in shown["alice"] for word in (NEW, RENAMED))
     for name in tabs:
         assert not [one.field for one in read[name] if name not in one.audience.freely], name
-        assert name == "alice" or not [word for word in (NEW, RENAMED) if word in told[name]]
+        assert name == "alice" or not [word for word in (NEW, RENAMED) if word in shown[name]]
 
 
 async def running(filled: Canaries) -> Running:  # noqa: F811 - not a fixture
@@ -73,9 +73,9 @@ async def alice_goes_on(canaries: Canaries, tab: Tab, hers: Running) -> None:
 async def tries_everything(tab: Tab, hers: Running) -> None:
     attempts = hers.attempts()
     assert set(attempts) == set(ACTIONS)
-    for action, (fields, told) in attempts.items():
+    for action, (fields, response) in attempts.items():
         await tab.send(action=action, **fields)
         await tab.send(action="no such action")
-        await tab.until(told)
-        if told != OUT_OF_DATE:
+        await tab.until(response)
+        if response != OUT_OF_DATE:
             await tab.until(OUT_OF_DATE)

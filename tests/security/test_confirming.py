@@ -57,16 +57,16 @@ def test_a_sensitive_form_is_shown_only_after_the_password(
 ) -> None:
     keys = {"wiki": wiki.pk, "upstream": connected.pk, "alice": alice.pk}
     path = "/admin/chatapp/" + form.format(**keys)
-    asked = late.get(path)
-    assert asked.status_code == 302
-    assert asked.headers["location"].startswith(CONFIRM)
+    redirect = late.get(path)
+    assert redirect.status_code == 302
+    assert redirect.headers["location"].startswith(CONFIRM)
     before = counts()
     answer = late.post(path, {"post": "yes", "username": "alice", "password1": NEW, **FORM})
     assert answer.status_code in (200, 302)
     assert counts() == before
     wiki.refresh_from_db()
     assert wiki.name == "old"
-    back = late.post(asked.headers["location"], {"password": PASSWORD})
+    back = late.post(redirect.headers["location"], {"password": PASSWORD})
     assert back.headers["location"] == path
     assert late.get(path).status_code == 200
 
@@ -116,8 +116,8 @@ def test_a_post_before_the_password_is_not_replayed_after_it(late: Client) -> No
     """An attacker who makes an administrator's page post gains nothing when they confirm later."""
     late.post(f"{SERVER}add/", FORM)
     late.post(SERVER, {"action": "delete_selected"})
-    asked = late.get(f"{SERVER}add/")
-    late.post(asked.headers["location"], {"password": PASSWORD, "next": f"{SERVER}add/"})
+    redirect = late.get(f"{SERVER}add/")
+    late.post(redirect.headers["location"], {"password": PASSWORD, "next": f"{SERVER}add/"})
     assert not ToolServer.objects.exists()
 
 

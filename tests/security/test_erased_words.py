@@ -164,14 +164,14 @@ def model_columns() -> dict[str, str]:
 
 def found(words: Words) -> dict[str, set[str]]:
     """Return where each word is found; a part of a word, as an index may keep, is under ""."""
-    where: dict[str, set[str]] = {}
+    places: dict[str, set[str]] = {}
     for place, text in (*columns(), *files()):
         lower = text.lower()
         for word in WORD.findall(lower) or ([""] if TAIL in lower else []):
-            where.setdefault(word, set()).add(place)
+            places.setdefault(word, set()).add(place)
         if ADDRESS in text:
-            where.setdefault(ADDRESS, set()).add(place)
-    return where
+            places.setdefault(ADDRESS, set()).add(place)
+    return places
 
 
 class Company:
@@ -256,8 +256,8 @@ class Company:
         done_at(ritas, f"{path}/open/", reason=words("why Rita opens it"))
         done_at(ritas, f"{path}/notes/", version="0", text=words("Rita's note"), message="")
         person = {"person": self.carol.username}
-        asked = {"tool": words("a tool that Rita looks for"), **person}
-        done_at(ritas, "/review/views/save/", name=words("the name of Rita's view"), **asked)
+        filters = {"tool": words("a tool that Rita looks for"), **person}
+        done_at(ritas, "/review/views/save/", name=words("the name of Rita's view"), **filters)
         sample = {"name": words("the name of Rita's sample"), "share": "100"}
         done_at(ritas, "/review/samples/draw/", **sample, **person)
         looked_for = words("the words that Rita searched for")
@@ -268,8 +268,8 @@ class Company:
         """Store what an upstream says, and a security key's name, which needs a browser."""
         for model in apps.get_models():
             for name in SAID_BY_GATEWAY.get(model.__name__, ()):
-                whose = "conversation__user" if model is Message else "user"
-                for row in model._default_manager.filter(**{whose: self.carol}):
+                owner = "conversation__user" if model is Message else "user"
+                for row in model._default_manager.filter(**{owner: self.carol}):
                     what = f"{model.__name__} {name}"
                     value = self.words.filled(SHAPES.get(what, "{}"), what)
                     model._default_manager.filter(pk=row.pk).update(**{name: value})

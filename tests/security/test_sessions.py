@@ -94,7 +94,7 @@ async def test_no_other_persons_socket_is_closed(
         await bobs_tab.until_ended()
 
 
-@pytest.mark.parametrize(("only", "is_looked_at"), [(["last_login"], False), (None, True)])
+@pytest.mark.parametrize(("only", "is_checked"), [(["last_login"], False), (None, True)])
 async def test_other_changes_to_a_person_close_nothing(
     tab: Tab, alice: User, upstream: FakeUpstream, only: list[str] | None, is_checked: bool
 ) -> None:
@@ -186,7 +186,7 @@ async def test_a_socket_known_to_be_revoked_can_stop_nothing(
 
 
 @pytest.mark.parametrize("event", [gets_a_new_password, loses_all_sessions])
-@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize("is_connected", [True, False])
 async def test_replies_end_within_a_second_once_all_sessions_have_ended(
     tab: Tab,
     alice: User,

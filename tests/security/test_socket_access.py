@@ -123,8 +123,8 @@ def client_of_former(name: str) -> Client:
 def of_alice() -> str:
     conversations = Conversation.objects.filter(user__username="alice")
     messages = Message.objects.filter(conversation__in=conversations).order_by("pk")
-    told: str = serializers.serialize("json", [*conversations, *messages])
-    return told
+    serialized: str = serializers.serialize("json", [*conversations, *messages])
+    return serialized
 
 
 async def test_no_action_reaches_what_belongs_to_somebody_else(
@@ -133,11 +133,11 @@ async def test_no_action_reaches_what_belongs_to_somebody_else(
     attempts = running.attempts()
     assert set(attempts) == set(ACTIONS)
     before = await sync_to_async(everything)()
-    for action, (fields, told) in attempts.items():
+    for action, (fields, response) in attempts.items():
         await stranger.send(action=action, **fields)
         await stranger.send(action="no such action")
-        await stranger.until(told)
-        if told != OUT_OF_DATE:
+        await stranger.until(response)
+        if response != OUT_OF_DATE:
             await stranger.until(OUT_OF_DATE)
     shown = "".join(stranger.frames)
     assert not [word for word in (PROMPT, ANSWER, THOUGHT, running.reply) if word in shown]

@@ -2,7 +2,7 @@
 
 import asyncio
 
-TURNS = 5  # of the loop, enough for an accepted socket to become a connection with its task
+TURNS = 5  # turns of the loop in which an accepted socket becomes a connection with its task
 
 
 async def stop_listening(server: asyncio.Server) -> None:

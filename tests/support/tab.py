@@ -65,7 +65,7 @@ class Tab:
         await self._socket.send_to(text_data=text)
 
     async def hears_nothing(self, seconds: float) -> bool:
-        """Return whether nothing arrives for so many seconds."""
+        """Return whether nothing arrives for this many seconds."""
         return bool(await self._socket.receive_nothing(timeout=seconds))
 
     async def ask(self, message: str = "Why is the sky blue?", **fields: Any) -> UUID:

@@ -64,7 +64,7 @@ class Browser:
     async def signed_in(
         cls, server: Server, url: str = "", tls: ssl.SSLContext | None = None
     ) -> AsyncIterator["Browser"]:
-        """Sign in at the server, or at the `url` of a proxy in front of it, whose TLS is `tls`."""
+        """Sign in at the server, or at the `url` of a proxy in front of it, trusted by `tls`."""
         url = url or f"http://{server.host}"
         async with httpx.AsyncClient(
             base_url=url, timeout=WAIT_SECONDS, trust_env=False, verify=tls or True

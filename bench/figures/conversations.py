@@ -90,8 +90,8 @@ async def sidebar(quick: bool) -> list[Row]:
 
 
 async def tasks(quick: bool) -> list[Row]:
-    """The longest task of Chromium's main thread at a quarter of its speed. The page does not react
-    for so long. 0 means no task over 50 ms.
+    """The longest task of Chromium's main thread, at a quarter of its speed: the page does not
+    react for so long. 0 means none over 50 ms."""
     with serving(stock=_stock(CONVERSATIONS, *LENGTHS)) as server:
         async with Browser.signed_in(server) as browser, chromium() as launched:
             found = {

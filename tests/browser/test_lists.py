@@ -344,7 +344,7 @@ def test_a_list_loads_in_both_directions_and_keeps_a_limited_number_of_rows(
         tab.page.wait_for_function(
             """last => {
               const lists = document.getElementById("lists");
-              lists.scrollTop = lists.scrollHeight; // again and again, as with a wheel
+              lists.scrollTop = lists.scrollHeight; // repeatedly, as with a mouse wheel
               return [...document.querySelectorAll(".conversation")].at(-1).dataset.id !== last
                 || !document.querySelector(".older");
             }""",

@@ -59,11 +59,11 @@ print(Conversation.objects.filter(user=person).first().pk)
 WIDER = """() => {
   const SCROLLS =
     "pre, .table, .table-scroll, .results, .module, .inline-group, .check, select, input";
-  // A phone's innerWidth grows with what is wider.
+  // A phone's innerWidth grows with content wider than the screen.
   const { clientWidth: room, scrollWidth } = document.documentElement;
   const wider = scrollWidth - room;
   const told = wider > 0 ? [`the page by ${wider} px`] : [];
-  // What is cut off with dots, or scrolls by itself, is meant to.
+  // Content with an ellipsis, or with its own scrolling, is meant to overflow.
   const isMeant = (element) => {
     for (let one = element; one && one !== document.body; one = one.parentElement) {
       const { overflowX, textOverflow } = getComputedStyle(one);

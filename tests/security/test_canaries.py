@@ -28,7 +28,7 @@ RULE = {"name": "All", "applies_to": "both", "kind": "pattern", "pattern": "qzk"
 DELETING = ("admin/chatapp/user/<path:object_id>/delete/", "people/<int:pk>/delete/")
 """Deletions, after which nothing of Alice's is left to find."""
 FACTS = {"Message model", "Usage model", "Usage upstream_name"}
-"""What a list shows about a reply that nobody wrote."""
+"""Facts about a reply that a list shows, which nobody wrote."""
 Look = tuple[str, str, dict[str, Any]]
 
 

@@ -143,7 +143,7 @@ def test_another_models_reply_is_a_second_version(site: Site, sit_down: SitDown)
 
 
 @pytest.mark.thorough
-def test_cancelling_the_choice_of_a_model_returns_the_focus(talk: Tab) -> None:
+def test_who_chooses_no_other_model_is_back_at_the_reply(talk: Tab) -> None:
     more = talk.reply.get_by_role("button", name="More for this reply")
     more.focus()
     talk.page.keyboard.press("Enter")

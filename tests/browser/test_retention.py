@@ -1,4 +1,4 @@
-"""An administrator previews what would be deleted, sets it, and people can read it."""
+"""An administrator previews what retention would delete, sets it, and people read it."""
 
 import pytest
 from playwright.sync_api import ViewportSize, expect
@@ -12,7 +12,7 @@ WIDER = "document.documentElement.scrollWidth - document.documentElement.clientW
 
 
 @pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
-def test_a_preview_comes_before_setting_and_people_see_the_result(
+def test_deletions_are_previewed_before_they_are_set_and_people_can_read_the_periods(
     sit_down: SitDown, site: Site, alice: Person, desk: Desk, phone: ViewportSize | None
 ) -> None:
     browser = sit_down(site.olive, phone=phone)

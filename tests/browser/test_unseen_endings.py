@@ -78,7 +78,7 @@ def told(tab: Tab) -> list[dict[str, object]]:
     return found
 
 
-def until_notified(tab: Tab) -> None:
+def until_told(tab: Tab) -> None:
     # A function, since an expression would be evaluated each time, which the page's CSP forbids.
     tab.page.wait_for_function("() => told.length")
 
@@ -135,7 +135,7 @@ def test_a_notification_names_the_conversation_and_contains_none_of_its_text(
 ) -> None:
     enable_notifications(allowed)
     ask_and_look_away(allowed, upstream)
-    until_notified(allowed)
+    until_told(allowed)
     assert told(allowed) == [{"title": TITLE, "body": "The reply has ended.", "open": True}]
     allowed.page.evaluate("told[0].notification.onclick()")
     assert allowed.page.evaluate("focused") == 1
@@ -148,7 +148,7 @@ def test_a_notification_closes_when_the_tab_is_visible(
 ) -> None:
     enable_notifications(allowed)
     ask_and_look_away(allowed, upstream)
-    until_notified(allowed)
+    until_told(allowed)
     see(allowed, "visible")
     assert [one["open"] for one in told(allowed)] == [False]
 
@@ -170,7 +170,7 @@ def test_one_ending_makes_one_notification_however_late_the_script_loads(
     last.release()
     allowed.expect_ending("complete")
     held[0].continue_()
-    until_notified(allowed)
+    until_told(allowed)
     assert len(told(allowed)) == 1
 
 

@@ -1,8 +1,8 @@
-"""What the demo says: the messages of a conversation in, a script out; the same every time.
+"""Choose the demo's answer: a conversation's messages in, a script out. Deterministic.
 
-The last question is tried, in order, as the app's own for a title, a request to fail, to call a
-tool, to show something, a greeting, and a question about the app. Everything else is told plainly
-what this is.
+The last question is matched, in this order, as the app's request for a title, and as a wish to see
+a failure, a tool call or a showpiece, a greeting, and a question about the app. Any other question
+is answered with what the demo is.
 """
 
 import re
@@ -18,14 +18,14 @@ from chatapp.demo.script import OPENINGS, Script
 from chatapp.demo.showpieces import ALIASES, SHOWPIECES, Showpiece
 from chatapp.demo.titling import title_asked_for
 
-# More than this of a question does not change what it is about.
+# The rest of a longer question is ignored.
 READ_CHARACTERS = 2000
 
 SIGNATURE = "*This is chatapp's built-in demo, not a language model.*"
 
-ABOUT = """I am the demo that is built into chatapp. I am not a language model, so I cannot write \
-your letter or settle an argument. What I can do is answer questions about this app, and show you \
-how replies look.
+ABOUT = """I am the demo that is built into chatapp. I am not a language model, so I can't write \
+your letter or settle an argument. What I can do is answer questions about this app and show you \
+what replies can look like.
 
 **Ask about the app**
 
@@ -35,7 +35,7 @@ how replies look.
 - What do administrators see?
 - How do I run this for my team?
 
-**See what a reply can hold**
+**See what a reply can contain**
 
 - `show me a table`
 - `show me code`
@@ -51,27 +51,27 @@ how replies look.
 **See a tool being called**
 
 - *What time is it?* calls a tool that tells the time
-- `tools` lists the others I may call
+- `tools` lists the others I can call
 
 **See what happens when something breaks**
 
-- `fail` lists the failures I can act out"""
+- `fail` lists the failures I can simulate"""
 
 GREETING = """Hello, and welcome to chatapp.
 
 I am its built-in demo, and I know my way around the app. Ask me *How do I connect a gateway?*, or \
-send `everything` to see what a reply can hold. If you only want to look around, ask for `a long \
-answer` and press Escape while it is being written."""
+send `everything` to see what a reply can contain. If you only want to look around, ask for `a \
+long answer` and press Escape while it is being written."""
 
 THANKS = "You are welcome. If there is anything else about the app, just ask."
 
-FAILURE_LIST = f"""I can fail in these ways, so that you can see what the app makes of it. Send \
-one of them as it stands.
+FAILURE_LIST = f"""I can fail in these ways, so that you can see how the app handles each. Send \
+one of these lines.
 
 {list_of_failures()}"""
 
 NOTHING_LEFT = "That answer was complete, so there is nothing left to continue."
-NOT_MINE = """I can only continue what I said myself, and the message before yours is not a piece \
+NOT_MINE = """I can only continue what I said myself, and the message before yours is not part \
 of one of my answers. Ask again from the start, and I will do my best."""
 
 ASKED_TO_FAIL = re.compile(r"(?:please )?fail(?:ures?)?\b[\s:]*(.*)")
@@ -89,9 +89,10 @@ MOST_WORDS_OF_A_NAME = 3
 def script_for(
     messages: Sequence[Message], tools: Sequence[Function] = (), *, reasons: bool
 ) -> Outcome:
-    """What to say to the last of `messages`, or how to fail; `tools` are those that are offered.
+    """Return the answer to the last of `messages`, or the failure that it asks for.
 
-    `reasons`: whether to think aloud first. Continuing an earlier answer needs no thought.
+    `tools` are the tools that the request offers. With `reasons`, the script has reasoning first,
+    except when it continues an earlier answer.
     """
     said: list[str] = []
     results: list[str] = []
@@ -108,7 +109,7 @@ def script_for(
 
 
 def continuation(outcome: Outcome, said: Sequence[str]) -> Script:
-    """The rest of an answer of which the pieces in `said` have been given."""
+    """Return the rest of an answer after the pieces in `said`."""
     script = outcome.script if isinstance(outcome, Passing) else outcome
     answer = script.whole_answer if isinstance(script, Script) else ""
     rests = (rest_after(said, opening + answer) for opening in OPENINGS)
@@ -119,7 +120,7 @@ def continuation(outcome: Outcome, said: Sequence[str]) -> Script:
 
 
 def rest_after(said: Sequence[str], answer: str) -> str | None:
-    """What follows all of `said` in `answer`, or None if it does not begin so."""
+    """Return what follows the pieces `said` in `answer`, or None if it does not begin with them."""
     rest: str | None = answer
     for piece in said:
         rest = rest_of(rest, piece) if rest is not None else None
@@ -129,7 +130,7 @@ def rest_after(said: Sequence[str], answer: str) -> str | None:
 def fresh_script(
     question: str, tools: Sequence[Function], results: Sequence[str], reasons: bool
 ) -> Outcome:
-    """The answer to a question, for which the tools have given `results` so far."""
+    """Return the answer to a question, given the tool results so far."""
     if title := title_asked_for(question):
         return Script(title)
     plain = " ".join(question.lower().split()).rstrip(".!? ")
@@ -139,7 +140,7 @@ def fresh_script(
     if results and not calls_endlessly(question):
         thought, script = "The results are here, so I'll quote them.", Script(answer_from(results))
     elif calling := script_with_tools(question, tools):
-        thought, script = "This is about tools, so I look at those I was offered.", calling
+        thought, script = "This is about tools, so I'll look at the ones I was offered.", calling
     else:
         thought, script = thought_and_script(plain)
     return replace(
@@ -150,11 +151,11 @@ def fresh_script(
 
 
 def thought_and_script(plain: str) -> tuple[str, Script]:
-    """What to think of a question and what to answer. `plain` is in lower case."""
+    """Return the reasoning and the answer for a question, `plain`, in lower case."""
     if piece := showpiece_for(plain):
-        return f"This is a wish to see something. {piece.thought}", piece.script
+        return f"The user wants to see something. {piece.thought}", piece.script
     if courtesy := courtesy_for(plain):
-        return "That is kind. A few friendly words are the right answer, and a hint.", Script(
+        return "That is kind. A few friendly words and a hint are the right answer.", Script(
             courtesy
         )
     if found := closest_sections(plain):
@@ -162,13 +163,11 @@ def thought_and_script(plain: str) -> tuple[str, Script]:
         thought = f'The help has a section that fits, "{section.title}", and I\'ll quote that.'
         titles = [section.title for section in others[:2]]
         return thought, Script(help_answer(section.title, section.body, titles))
-    return "Nothing in the help fits, so I'll say plainly what I am and offer examples.", Script(
-        ABOUT
-    )
+    return "Nothing in the help fits, so I'll say what I am and offer examples.", Script(ABOUT)
 
 
 def showpiece_for(plain: str) -> Showpiece | None:
-    """What to show, if the question asks to be shown something or is hardly more than its name."""
+    """Return the showpiece that a question names, if it is a wish or little more than the name."""
     words = re.findall(r"\w+", plain)
     if len(words) > MOST_WORDS_OF_A_NAME and ASKING_TO_SHOW.isdisjoint(words):
         return None
@@ -191,12 +190,12 @@ def help_answer(title: str, body: str, others: Sequence[str]) -> str:
 
 
 def reasoning(question: str, thought: str) -> str:
-    """Some 75 tokens of thinking aloud, a second and a half of it."""
+    """Return about 75 tokens of reasoning: a second and a half at 50 tokens/s."""
     opening = " ".join(question.split()[:8])
     return f"""The question begins with "{opening}", so let me see. {thought} \
-I am only the demo, so nothing is really thought through here; this part shows where a model's \
-reasoning goes, and how it folds away when the answer begins. I'll keep to what is true of this \
-app, and say at the end what I am."""
+I am only the demo, so there is no real thinking here; this part shows where a model's \
+reasoning appears, and how it folds away when the answer begins. I'll stick to what is true of \
+this app, and say at the end what I am."""
 
 
 def signed(answer: str) -> str:

@@ -1,7 +1,7 @@
-"""The demo upstream as an ASGI application: its routes and its key.
+"""The demo upstream as an ASGI application: routes and authentication.
 
-`POST /v1/chat/completions` and `GET /v1/models` as OpenAI-compatible servers have them, and
-every error in their form.
+It serves `POST /v1/chat/completions` and `GET /v1/models` like any OpenAI-compatible server, with
+errors in the same format.
 """
 
 import asyncio
@@ -40,11 +40,11 @@ STARTED = int(time.time())
 def demo_application(
     api_key: str, tokens_per_second: float = 50.0, recordings: Path | None = None
 ) -> Application:
-    """An ASGI application that answers as an upstream would.
+    """Return an ASGI application that answers like an upstream.
 
     Every request must carry `Authorization: Bearer <api_key>`. Replies stream at
-    `tokens_per_second`; `inf` means without waiting. Each file in the folder `recordings` is a
-    model too, which replays it.
+    `tokens_per_second`; with `inf`, without waiting. Each file in the folder `recordings` is also a
+    model, which replays it.
     """
     replays = Replays(recordings)
     tries = Tries()
@@ -83,7 +83,7 @@ def check_key(scope: Scope, api_key: str) -> None:
 
 
 def allowed_route(scope: Scope) -> str:
-    """The path, if there is something behind it and the method fits. Raises `ApiError` 404, 405."""
+    """Return the path. Raises `ApiError` 404 for an unknown path and 405 for a wrong method."""
     path, method = scope["path"], scope["method"]
     allowed = METHODS.get(path)
     if allowed is None:
@@ -102,7 +102,7 @@ def model_list(names: Iterable[str]) -> bytes:
 
 
 def capabilities_of(name: str) -> list[str]:
-    """As the picker shows them; of a replay none is known."""
+    """Return a model's capabilities, for the model picker. A replay has none."""
     model = MODELS.get(name)
     if model is None:
         return []
@@ -112,14 +112,14 @@ def capabilities_of(name: str) -> list[str]:
 async def complete(
     request: ChatRequest, tries: Tries, send: Send, tokens_per_second: float
 ) -> None:
-    """Answer one chat completion, streamed or whole, or fail as asked. Raises `ApiError`."""
+    """Answer one chat completion, streamed or as one document, or fail as the question asks."""
     model = model_named(request.model)
     outcome = script_for(request.messages, request.functions, reasons=model.reasons)
     if isinstance(outcome, Passing):
         fails = tries.fails(msgspec.json.encode(request.messages), outcome.times)
         outcome = outcome.error if fails else outcome.script
     match outcome:
-        case ApiError():  # not raised: it is shared, and would gather tracebacks
+        case ApiError():  # sent, not raised: the instance is shared and would collect tracebacks
             await send_error(send, outcome)
             return
         case Recording():

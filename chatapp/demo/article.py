@@ -1,5 +1,5 @@
-# ruff: noqa: E501  one paragraph a line, as models send it
-"""The demo's long answer: some 1,600 words with most of what Markdown has, to scroll and to stop."""
+# ruff: noqa: E501  one paragraph per line, as models send it
+"""The demo's long answer: about 1,600 words with most Markdown elements, to scroll and to stop."""
 
 ARTICLE = '''# How an answer reaches your screen
 
@@ -15,7 +15,7 @@ A language model does not write a text and then hand it over. It works out which
 
 Nothing forces anyone to show the bricks. The server could wait until the house is finished. But a reply of five hundred tokens at fifty tokens a second takes ten seconds, and ten seconds of looking at nothing feel very long. People read at perhaps five words a second, so a stream at that pace is never far ahead of the eye. The wait disappears into the reading.
 
-There is a second reason, and it matters more to whoever pays. If you can see an answer going wrong after one sentence, you can stop it after one sentence.
+There is a second reason, and it matters more to the person who pays. If you can see an answer going wrong after one sentence, you can stop it after one sentence.
 
 ## 2. The envelope: server-sent events
 
@@ -29,7 +29,7 @@ data: {"choices":[{"index":0,"delta":{"content":" there"}}]}
 data: [DONE]
 ```
 
-Whoever reads this has to be careful about one thing. The network knows nothing of lines. It delivers bytes in whatever portions suit it: half an event now, two and a half a moment later. So a decoder keeps what is not yet complete and gives out only what is.
+A program that reads this has to be careful about one thing. The network knows nothing of lines. It delivers bytes in whatever portions suit it: half an event now, two and a half a moment later. So a decoder keeps what is not yet complete and gives out only what is.
 
 ```python
 class LineDecoder:
@@ -83,7 +83,7 @@ A model repeats what it has read, and what it has read may have been written by 
 
 ## 4. The last metre
 
-Between server and browser stands a WebSocket: a connection that stays open in both directions. Your question goes up; small pieces of HTML come down, each with a note of where it belongs. In the browser, very little remains to be done:
+Between server and browser there is a WebSocket: a connection that stays open in both directions. Your question goes up; small pieces of HTML come down, each with a note of where it belongs. In the browser, very little remains to be done:
 
 ```javascript
 socket.addEventListener("message", ({ data }) => {
@@ -109,7 +109,7 @@ This is a chain, and it is as strong as its weakest link:
 - the **connection** to the gateway is closed by that task, on its way out;
 - the **gateway** sees this and lets go of the model.
 
-In Python, the part in the middle comes down to one habit: whoever opens something closes it, whatever happens in between.
+In Python, the part in the middle comes down to one habit: the code that opens something closes it, whatever happens in between.
 
 ```python
 async with client.stream("POST", url, json=question) as response:
@@ -138,7 +138,7 @@ SET answer = :answer, ending = :ending
 WHERE id = :id AND ending = 'streaming';
 ```
 
-The last line is a small insurance: a reply ends once. Whoever comes second finds nothing left to change.
+The last line is a small insurance: a reply ends once. A second writer finds nothing left to change.
 
 ### Counting honestly
 

@@ -1,4 +1,4 @@
-"""Tool calls: which of the offered tools a question calls, and what is said of the results."""
+"""Tool calls: which of the offered tools a question calls, and how the results are answered."""
 
 import json
 import re
@@ -25,12 +25,12 @@ ENDLESS = re.compile(
     r"(?:call(?:s|ing)? )?(?:without end|endless(?:ly)?)(?: calls)?", re.IGNORECASE
 )
 
-NO_TOOLS = "No tools were offered to me with this question, so there is nothing that I can call."
-NO_CLOCK = "I have no clock, and no tool that I was offered tells the time."
+NO_TOOLS = "No tools were offered to me with this question, so there is nothing I can call."
+NO_CLOCK = "I have no clock, and none of the tools I was offered tells the time."
 
 
 def script_with_tools(question: str, tools: Sequence[Function]) -> Script | None:
-    """The calls that a question asks for, or what hinders them; None where it asks for none."""
+    """Return the calls that a question asks for, or why they are impossible; None for no calls."""
     asked = question.strip().rstrip(".!?")
     if TOOLS.fullmatch(asked):
         return Script(list_of_tools(tools))
@@ -51,14 +51,15 @@ def script_with_tools(question: str, tools: Sequence[Function]) -> Script | None
 
 
 def calls_endlessly(question: str) -> bool:
-    """Whether to call again whatever the tools answer."""
+    """Whether the question asks for tool calls that never end."""
     return ENDLESS.fullmatch(question.strip().rstrip(".!?")) is not None
 
 
 def calls_named(question: str, tools: Sequence[Function]) -> Script | None:
-    """The calls in a question whose every line is one, such as `call NAME {"a": 1}`.
+    """Return the calls in a question that consists of lines such as `call NAME {"a": 1}`.
 
-    Without arguments it takes a tool's name, or the word "tool", to tell it from other questions.
+    Without arguments, a line needs the name of an offered tool or the word "tool", to tell it from
+    other questions.
     """
     found = [CALL.fullmatch(line) for line in question.splitlines() if line.strip()]
     known = {tool.name for tool in tools}
@@ -77,7 +78,7 @@ def calling(*calls: Call, ending: Ending = Ending.TOOL_CALLS) -> Script:
 
 
 def time_tool(tools: Sequence[Function]) -> Function | None:
-    """The tool that tells the time: by its name if there is one, else by its description."""
+    """Return the tool that tells the time: matched by name first, then by description."""
     by_name = (tool for tool in tools if TELLS_TIME.search(tool.name))
     by_description = (tool for tool in tools if TELLS_TIME.search(tool.description or ""))
     return next(by_name, None) or next(by_description, None)
@@ -93,11 +94,11 @@ def list_of_tools(tools: Sequence[Function]) -> str:
     if not tools:
         return NO_TOOLS
     names = "\n".join(f"- `call {tool.name} {{}}`" for tool in tools)
-    return f"Send one of these, with arguments as JSON, and I call the tool.\n\n{names}"
+    return f"Send one of these, with arguments as JSON, and I'll call the tool.\n\n{names}"
 
 
 def answer_from(results: Sequence[str]) -> str:
-    """What is said once the tools have answered, each result quoted as it came."""
+    """Return the answer after the tools have run, with each result quoted."""
     quoted = ("\n".join(f"> {line}" for line in result.splitlines()) for result in results)
     said = "\n\n".join(one or "> (nothing)" for one in quoted)
     opening = "The tool answered:" if len(results) == 1 else "The tools answered:"

@@ -1,4 +1,4 @@
-"""Going on with an answer that was stopped."""
+"""Continue an answer that was stopped."""
 
 import re
 
@@ -9,18 +9,19 @@ FENCE = re.compile(r"^```.*$", re.MULTILINE)
 
 
 def asks_to_continue(text: str) -> bool:
-    """Whether `text` is a wish such as "Continue where you stopped.", with no other beside it.
+    """Whether `text` asks only to continue, such as "Continue where you stopped.".
 
-    What the app sends for its button begins so, and goes on to say how."""
+    The prompt of the app's Continue button begins like this, followed by instructions.
+    """
     is_wish = len(text.split()) <= MOST_WORDS or WHERE.match(text) is not None
     return is_wish and REQUEST.match(text) is not None
 
 
 def rest_of(whole: str, said: str) -> str | None:
-    """What follows `said` in `whole`, or None if `whole` does not begin with it.
+    """Return what follows `said` in `whole`, or None if `whole` does not begin with it.
 
-    White space at the end of `said` may have been lost on the way. If `said` stopped within a
-    code block, the rest opens it again, since it is shown as a message of its own.
+    White space at the end of `said` may have been lost. If `said` stopped inside a code block, the
+    rest reopens it, because it is shown as a separate message.
     """
     said = said.rstrip()
     if not whole.startswith(said):

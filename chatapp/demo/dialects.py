@@ -1,4 +1,4 @@
-"""The gateways whose forms the demo can write: one record each. Values, nothing else."""
+"""The gateway dialects that the demo can write, one record each. Data only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One gateway's form of the protocol."""
+    """One gateway's variant of the chat completions protocol."""
 
     name: str
     opening_delta: Mapping[str, object]
@@ -21,8 +21,8 @@ class Dialect:
     nulls_usage: bool = False  # `usage: null` on the chunks before the usage
     names_service_tier: bool = False
     moderates: bool = False
-    # Bare: only the first chunk has an id, no choice has an index, the usage's chunk has no
-    # choices and no total, and the finish comes with the last delta.
+    # Bare: only the first chunk has an id, choices have no index, the usage chunk has no choices
+    # and no total, and finish_reason comes with the last delta.
     is_bare: bool = False
 
 

@@ -1,4 +1,4 @@
-"""An error as OpenAI-compatible servers send it."""
+"""Errors in the format of OpenAI-compatible servers."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import msgspec
 
 @dataclass(eq=False)
 class ApiError(Exception):
-    """A request that ends in an HTTP error and no completion.
+    """A request that is answered with an HTTP error.
 
     `body` is `{"error": {"message", "type", "param", "code"}}`, the shape of
     https://platform.openai.com/docs/guides/error-codes.

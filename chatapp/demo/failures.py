@@ -1,4 +1,4 @@
-"""The failures that the demo acts out when asked: `fail` lists them, `fail: 429` does one."""
+"""The failures that the demo simulates on request: `fail` lists them, `fail: 429` runs one."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,30 +13,30 @@ EVENT_STREAM = "text/event-stream"
 
 
 class Passing(NamedTuple):
-    """An error that the first `times` tries of a request get; then it succeeds with `script`."""
+    """A failure that passes: the first `times` tries get `error`, the next one gets `script`."""
 
     error: ApiError
     times: int
     script: Script
 
 
-# What a request leads to. A recording stands for a response that is no sound stream.
+# The result of a request. A recording is used for a malformed response.
 Outcome = Script | ApiError | Passing | Recording
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`what` is shown in the list."""
+    """A failure with its description, `what`, for the list."""
 
     what: str
     outcome: Outcome
 
 
 def breaking(ending: Ending, what: str) -> Script:
-    """A reply that says a little and then ends as `ending`, with more text that stays unsaid."""
+    """Return a reply that says a little, then ends as `ending` with the rest of its text unsent."""
     said = f"You asked this demo to fail, so this answer is about to {what}. A few words more, and"
-    unsaid = """ this is the part that you see only after **Continue**. What had arrived before \
-was kept, and this follows on from it, as it would with a real model.
+    unsaid = """ this is the part that you see only after **Continue**. The text before it \
+was saved, and this follows on from it, as it would with a real model.
 
 *This is chatapp's built-in demo, not a language model.*"""
     return Script(said, ending=ending, unsaid=unsaid)
@@ -57,15 +57,15 @@ def failing(status: int, message: str, type: str = "server_error") -> ApiError:
 
 
 def sending(*pieces: bytes, media_type: str = EVENT_STREAM) -> Recording:
-    """A response of status 200 whose body is `pieces`, sent without waiting."""
+    """Return a response of status 200 with `pieces` as its body, sent without waiting."""
     reads = tuple(Read(0.0, piece) for piece in pieces)
     return Recording("auto", "demo", reads, headers={"content-type": media_type})
 
 
 OVERLOADED = failing(503, "The engine is overloaded, please try again.")
 AT_LAST = Script(
-    """This is the answer, after a try or more that failed. The app asked again by itself, since \
-not a word had come, and you saw it try.
+    """This is the answer, after one or more failed tries. The app tried again automatically, \
+since no text had arrived, and you saw it try.
 
 *This is chatapp's built-in demo, not a language model.*"""
 )
@@ -73,7 +73,7 @@ REFUSAL = Script(
     refusal="I'm sorry, but this demo has been asked to refuse, and so it can't help with that."
 )
 AS_JSON = Script(
-    """This answer came as one piece of JSON, although a stream had been asked for.
+    """This answer came as a single JSON document, although a stream had been requested.
 
 *This is chatapp's built-in demo, not a language model.*""",
     is_sent_whole=True,
@@ -94,7 +94,7 @@ def finishing(word: str) -> bytes:
 
 STATUSES = {
     "401": Failure(
-        "the key is refused",
+        "the key is rejected",
         ApiError(401, "Incorrect API key provided: demo.", code="invalid_api_key"),
     ),
     "403": Failure(
@@ -106,19 +106,21 @@ STATUSES = {
         ApiError(404, "The model does not exist.", code="model_not_found", param="model"),
     ),
     "408": Failure("the request took too long", failing(408, "Request timed out.", "timeout")),
-    "409": Failure("another request is in the way", failing(409, "Conflict.", "conflict")),
+    "409": Failure("a conflict with another request", failing(409, "Conflict.", "conflict")),
     "429": Failure(
         f"too many requests, with `Retry-After: {RETRY_AFTER_SECONDS}`",
         limited(RETRY_AFTER_SECONDS),
     ),
     "500": Failure("the model's server fails", failing(500, "The server had an error.")),
-    "503": Failure("it is overloaded", OVERLOADED),
-    "529": Failure("the same, as some say it", failing(529, "Overloaded.", "overloaded_error")),
+    "503": Failure("the model's server is overloaded", OVERLOADED),
+    "529": Failure(
+        "the same, with another status", failing(529, "Overloaded.", "overloaded_error")
+    ),
 }
 
 PASSING = {
     "503 once": Failure("a 503, and then an answer", Passing(OVERLOADED, 1, AT_LAST)),
-    "503 twice": Failure("two of them, and then an answer", Passing(OVERLOADED, 2, AT_LAST)),
+    "503 twice": Failure("two 503s, and then an answer", Passing(OVERLOADED, 2, AT_LAST)),
     "429 once": Failure(
         "a 429 with `Retry-After: 2`, and then an answer", Passing(limited(2), 1, AT_LAST)
     ),
@@ -126,22 +128,20 @@ PASSING = {
 
 BREAKING = {
     "after 200": Failure(
-        "an error arrives in the middle of the answer",
+        "an error in the middle of the answer",
         breaking(Ending.ERROR, "be interrupted by an error"),
     ),
     "event": Failure(
-        "the same, as an event of that name",
+        "the same, as an SSE event named `error`",
         sending(FIRST_HALF, b"event: error\ndata: the model ran out of memory\n\n", DONE),
     ),
     "cut off": Failure(
         "the connection ends in the middle of the answer",
         breaking(Ending.CUT_OFF, "lose its connection"),
     ),
-    "done": Failure(
-        "the stream calls itself done in the middle of the answer", sending(FIRST_HALF, DONE)
-    ),
+    "done": Failure("`[DONE]` arrives in the middle of the answer", sending(FIRST_HALF, DONE)),
     "stall": Failure(
-        "the answer falls silent; press Stop, or see what the app does about it",
+        "the answer stalls; press Stop, or wait to see what the app does",
         breaking(Ending.STALL, "fall silent"),
     ),
 }
@@ -158,41 +158,43 @@ ENDING = {
     "refusal": Failure("the model refuses", REFUSAL),
     "no answer": Failure("the model stops before its first word", sending(finishing("stop"), DONE)),
     "odd word": Failure(
-        "the answer ends with a word that nobody knows",
+        "the answer ends with an unknown `finish_reason`",
         sending(FIRST_HALF, finishing("gave_up"), DONE),
     ),
 }
 
 ANSWERING_STRANGELY = {
     "json": Failure("the whole answer at once, as JSON", AS_JSON),
-    "html": Failure("a page in place of an answer", sending(PAGE, media_type="text/html")),
+    "html": Failure("an HTML page instead of an answer", sending(PAGE, media_type="text/html")),
     "empty": Failure("a stream without a single byte", sending()),
     "malformed": Failure(
-        "a chunk that is no JSON", sending(HALF, b'data: {"choices":[{"delta":\n\n')
+        "a chunk that is not JSON", sending(HALF, b'data: {"choices":[{"delta":\n\n')
     ),
-    "endless line": Failure("8 MB without a line's end", sending(b"data: ", *[b"x" * 65536] * 128)),
+    "endless line": Failure(
+        "8 MB without a line ending", sending(b"data: ", *[b"x" * 65536] * 128)
+    ),
     "silence": Failure(
-        "not a byte for an hour; press Stop, or see what the app does about it",
+        "not a byte for an hour; press Stop, or wait to see what the app does",
         Recording("auto", "demo", (Read(HOUR, b""),), headers={"content-type": EVENT_STREAM}),
     ),
     "redirect": Failure(
-        "a redirect to elsewhere, where the key must not go",
+        "a redirect to another host, which must not receive the key",
         ApiError(307, "Moved.", headers=((b"Location", b"https://elsewhere.example/v1"),)),
     ),
 }
 
 GROUPS = {
-    "In place of an answer": STATUSES,
-    "For a try or two": PASSING,
+    "Instead of an answer": STATUSES,
+    "For one or two tries": PASSING,
     "In the middle of an answer": BREAKING,
     "At the end of an answer": ENDING,
-    "Not what was asked for": ANSWERING_STRANGELY,
+    "Not what was requested": ANSWERING_STRANGELY,
 }
 FAILURES = {name: failure for group in GROUPS.values() for name, failure in group.items()}
 
 
 def list_of_failures() -> str:
-    """Markdown that lists, in groups, everything that can be asked for."""
+    """Return a Markdown list of all failures, in groups."""
     groups = (
         "\n".join(f"- `fail: {name}`: {failure.what}" for name, failure in group.items())
         for group in GROUPS.values()

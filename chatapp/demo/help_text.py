@@ -1,6 +1,6 @@
-"""The app's help: one text, shown on the page /help/ and quoted by the demo.
+"""The app's help: one Markdown text, shown on the page /help/ and quoted by the demo.
 
-Markdown in, sections out, and the section that fits a question best. Pure after the one read.
+Splits the text into sections and finds the sections that fit a question. Reads the file once.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 
 HELP_FILE = Path(__file__).with_name("help.md")
 
-# Words by which people ask for a section, besides those in its heading.
+# Words that people use to ask for a section, besides those in its heading.
 KEYWORDS = {
     "Writing and the keyboard": """
         shortcut shortcuts hotkey key keys enter shift newline line send focus press
@@ -33,7 +33,7 @@ KEYWORDS = {
         tool tools mcp call calls called calling function functions allow deny permission clock
         arguments
     """,
-    "What stands under an answer": """
+    "What appears below an answer": """
         source sources citation citations cited picture pictures image images sound spoken audio
         transcript
     """,
@@ -44,7 +44,7 @@ KEYWORDS = {
     "Choosing a model": """
         picker pick switch menu vision abilities another
     """,
-    "Your conversations": """
+    "Your chats": """
         sidebar history chat chats saved reload refresh switch move restart pin archive trash rename
         delete restore undo project projects folder folders instructions export select unread
     """,
@@ -97,12 +97,12 @@ KEYWORDS = {
     """,
 }
 
-# Sections that are no business of who only chats, and speak in words that they need not know.
+# Sections about running the app, whose terms other people need not know.
 FOR_ADMINISTRATORS = frozenset(
     {"Connecting a gateway", "Running it for a team", "Data and backups", "What the demo can show"}
 )
 
-# Words that say nothing about the subject.
+# Words that say nothing about the subject of a question.
 SMALL_WORDS = """
     a about an and are as at be by can could do does for from get has have how i if in is it its me
     my of on or our please should so tell that the their them there they this to up us was we what
@@ -127,13 +127,13 @@ class Section:
 
 @cache
 def help_text() -> str:
-    """The whole help as Markdown: a `#` title, a line on the app, then `##` sections."""
+    """Return the help as Markdown: a `#` title, an introduction, then `##` sections."""
     return HELP_FILE.read_text(encoding="utf-8")
 
 
 @cache
 def help_for(administrator: bool) -> str:
-    """What the page shows to people, and to who administers the server, below its own heading."""
+    """Return the help without its title, and without FOR_ADMINISTRATORS unless `administrator`."""
     beginning, *parts = re.split(r"^#(?=# )", help_text(), flags=re.MULTILINE)
     shown = (part for part in parts if administrator or _title(part) not in FOR_ADMINISTRATORS)
     return beginning.removeprefix("# Help\n") + "".join(shown)
@@ -153,9 +153,9 @@ def sections() -> tuple[Section, ...]:
 
 
 def closest_sections(question: str) -> list[Section]:
-    """The sections that share a word with the question, best first.
+    """Return the sections that share a word with the question, best match first.
 
-    A word counts for less the more sections have it, so `OPENAI_API_KEY` outweighs `add`.
+    A word counts less if more sections have it, so `OPENAI_API_KEY` outweighs `add`.
     """
     asked = set(words_of(question))
     scores = {
@@ -168,10 +168,10 @@ def closest_sections(question: str) -> list[Section]:
 
 @cache
 def section_counts() -> Counter[str]:
-    """In how many sections each word stands."""
+    """Return the number of sections that each word occurs in."""
     return Counter(word for section in sections() for word in section.words)
 
 
 def words_of(text: str) -> Iterable[str]:
-    """The words of a text that say what it is about, in lower case."""
+    """Return the meaningful words of a text, in lower case."""
     return (word for word in WORD.findall(text.lower()) if word not in STOP_WORDS)

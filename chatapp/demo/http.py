@@ -1,4 +1,4 @@
-"""The few things of HTTP that the demo needs, over plain ASGI."""
+"""Minimal HTTP helpers over plain ASGI."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
@@ -17,11 +17,11 @@ MAX_BODY = 16 * 1024 * 1024
 
 
 class ClientLeft(Exception):
-    """The client went away before its request was whole, so there is nobody to answer."""
+    """The client disconnected before it had sent its whole request."""
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The request's body. Raises `ApiError` 413 above `MAX_BODY` bytes, and `ClientLeft`."""
+    """Return the request body. Raises `ApiError` 413 above `MAX_BODY` bytes, and `ClientLeft`."""
     body = bytearray()
     while True:
         message = await receive()
@@ -54,9 +54,9 @@ async def send_error(send: Send, error: ApiError) -> None:
 
 
 async def while_connected(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
-    """Run `work` to its end, or cancel it the moment the client leaves.
+    """Run `work` to its end, or cancel it as soon as the client disconnects.
 
-    Nothing of it is left running afterwards, whichever ends first and whoever cancels this.
+    No task is left running afterwards, even if this call is cancelled.
     """
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(client_left(receive))

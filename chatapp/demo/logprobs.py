@@ -1,7 +1,7 @@
-"""How likely the demo's tokens are said to have been: made up, but the same every time.
+"""Token probabilities for the demo: made up, but deterministic.
 
-A character beyond ASCII is split over two tokens, as models split them: then neither token is text
-of its own, and only the `bytes` of both together are.
+A character beyond ASCII is split over two tokens, as real tokenizers do: neither token is valid
+text by itself, only their `bytes` joined are.
 """
 
 import math
@@ -15,7 +15,7 @@ OTHER_WORDS = (" the", " a", " this", " one", " that", " so", " it", " in", " an
 
 
 def logprobs_of(deltas: Sequence[Delta], top: int) -> dict[str, Any] | None:
-    """The `logprobs` of a choice, with the `top` likeliest tokens at each place."""
+    """Return the `logprobs` of a choice, with the `top` most likely tokens at each position."""
     texts = {
         region: [d.text for d in deltas if isinstance(d, TextDelta) and d.region == region]
         for region in ("answer", "refusal")
@@ -30,7 +30,7 @@ def logprobs_of(deltas: Sequence[Delta], top: int) -> dict[str, Any] | None:
 
 
 def parts_of(text: str) -> Iterator[bytes]:
-    """The bytes of a token, in two parts where it has a character beyond ASCII."""
+    """Yield the bytes of a token, in two parts if it has a character beyond ASCII."""
     data = text.encode()
     beyond = next((place for place, byte in enumerate(data) if byte > 127), None)
     yield data if beyond is None else data[: beyond + 1]
@@ -40,7 +40,7 @@ def parts_of(text: str) -> Iterator[bytes]:
 
 def token_logprob(data: bytes, top: int) -> dict[str, Any]:
     chance = crc32(data) / 2**32
-    likely = 1 - 0.75 * chance**3  # most are almost certain, a few are not
+    likely = 1 - 0.75 * chance**3  # most tokens are almost certain, a few are not
     others = (word.encode() for word in OTHER_WORDS if word.encode() != data)
     rivals = [(other, (1 - likely) / 2**place) for place, other in enumerate(others, start=1)]
     ranked = sorted([(data, likely), *rivals], key=lambda one: -one[1])[:top]
@@ -48,7 +48,7 @@ def token_logprob(data: bytes, top: int) -> dict[str, Any]:
 
 
 def entry(data: bytes, probability: float) -> dict[str, Any]:
-    # never certain, and what is next to impossible has the value that stands for it
+    # OpenAI uses -9999.0 for very unlikely tokens
     logprob = round(math.log(probability), 6) if probability > 1e-9 else -9999.0
     return {"token": written(data), "logprob": logprob, "bytes": list(data)}
 

@@ -1,4 +1,4 @@
-"""The models that the demo offers."""
+"""The demo's models."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ from chatapp.demo.dialects import AIGATEWAY, AIVENE, OPENAI, OPENTOKEN, Dialect
 
 @dataclass(frozen=True, slots=True)
 class DemoModel:
-    """Whether it thinks aloud before it answers, where, and the form in which it writes."""
+    """A model: its dialect, whether it reasons before it answers, and where the reasoning goes."""
 
     dialect: Dialect
     reasons: bool = False
     thinks_in_tags: bool = False
 
 
-# The first is the one that a newcomer gets.
+# The first one is the default for new people.
 MODELS = {
     "demo-reasoner": DemoModel(OPENTOKEN, reasons=True),
     "demo-plain": DemoModel(OPENTOKEN),

@@ -1,4 +1,4 @@
-"""The moderation chunk that the demo shows on request: a flagged prompt, an answer unchecked."""
+"""The moderation chunk that the demo sends on request: a flagged prompt and an unchecked answer."""
 
 MODEL = "omni-moderation-latest"
 SCORES = {"violence": 0.91, "harassment": 0.12, "self-harm": 0.01}

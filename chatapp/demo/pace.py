@@ -1,16 +1,16 @@
-"""The clock of one stream: when the next token is due."""
+"""The timing of one stream: when the next token is due."""
 
 import asyncio
 
-# Multiples of the golden ratio, modulo 1, look random, never cluster, and are the same every time.
+# Multiples of the golden ratio modulo 1 look random, never cluster, and are deterministic.
 GOLDEN_RATIO = 0.6180339887498949
 
 
 class Pace:
     """`tick()` returns when the next token is due: `tokens_per_second` on average, a little uneven.
 
-    Due times are kept absolute, so that waking late once does not slow the whole stream down.
-    With `inf`, a tick only lets others run. Make one inside the stream's own task.
+    Due times are absolute, so that waking up late once does not slow down the whole stream.
+    With `inf`, a tick only lets other tasks run. Create it inside the stream's own task.
     """
 
     def __init__(self, tokens_per_second: float) -> None:

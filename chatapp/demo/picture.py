@@ -1,4 +1,4 @@
-"""A picture that the demo can send along: a dusk, computed, as a data URL."""
+"""A computed picture of hills at dusk, which the demo sends as a data URL."""
 
 import base64
 import math
@@ -6,13 +6,13 @@ import struct
 import zlib
 from functools import cache
 
-WIDTH, HEIGHT = 240, 120  # no more, since it is computed as the demo starts
+WIDTH, HEIGHT = 240, 120  # small, because it is computed when the demo starts
 SUN = (170, 75, 17)  # x, y, radius
 
 
 @cache
 def dusk() -> str:
-    """A PNG of 8-bit colours (the PNG specification, third edition, section 11)."""
+    """Return a PNG with 8-bit colours (PNG specification, third edition, section 11)."""
     head = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)
     rows = b"".join(b"\0" + bytes(row(y)) for y in range(HEIGHT))
     chunks = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
@@ -24,7 +24,7 @@ def row(y: int) -> list[int]:
 
 
 def colour(x: int, y: int) -> tuple[int, int, int]:
-    """The sky grows warmer downwards; hills stand before the sun."""
+    """Return a pixel's colour: the sky grows warmer downwards, with hills in front of the sun."""
     if y > 88 + 7 * math.sin(x / 19) + 4 * math.sin(x / 7):
         return (44, 52, 68)
     if math.hypot(x - SUN[0], y - SUN[1]) < SUN[2]:

@@ -1,4 +1,4 @@
-"""Playing what was decided to a client: a script or a recording as a stream, or a script whole."""
+"""Send a script or a recording to a client as a stream, or a script as one JSON document."""
 
 import asyncio
 import itertools
@@ -25,12 +25,12 @@ REPLAYED_HEADERS = frozenset({"content-type", "content-encoding", "retry-after"}
 
 
 def choices_of(request: ChatRequest, model: DemoModel, script: Script) -> list[Script]:
-    """As many choices as were asked for; a bare dialect has no place for more than one."""
+    """Return as many choices as the request asks for; a bare dialect can only send one."""
     return script.choices(1 if model.dialect.is_bare else request.n or 1)
 
 
 def encoder_for(request: ChatRequest, model: DemoModel, choices: Sequence[Script]) -> Encoder:
-    """An encoder with the id, time and usage of this one completion."""
+    """Return an encoder with the id, time and usage of this completion."""
     asked = request.stream_options is not None and request.stream_options.include_usage
     tier = request.service_tier
     return Encoder(
@@ -46,7 +46,7 @@ def encoder_for(request: ChatRequest, model: DemoModel, choices: Sequence[Script
 
 
 def usage_of(request: ChatRequest, choices: Sequence[Script]) -> Usage:
-    """As if a gateway had cached all of the prompt but its last message."""
+    """Return the usage, as if the gateway had cached all of the prompt except its last message."""
     texts = [message.text for message in request.messages]
     return Usage(
         prompt=count_tokens(texts),
@@ -59,7 +59,7 @@ def usage_of(request: ChatRequest, choices: Sequence[Script]) -> Usage:
 async def play(
     choices: Sequence[Script], encoder: Encoder, tokens_per_second: float, send: Send
 ) -> None:
-    """Stream a reply, the choices side by side. A stalled one never returns; cancel it."""
+    """Stream a reply, its choices interleaved. A stalled reply never returns; cancel it."""
     await send_start(send, 200, EVENT_STREAM_HEADERS)
     events = [encoder.choice_events(index, script) for index, script in enumerate(choices)]
     for opening in map(next, events):
@@ -77,7 +77,7 @@ async def play(
 
 
 async def replay(recording: Recording, send: Send) -> None:
-    """Send a recorded response: the same bytes in the same pieces, at the same intervals."""
+    """Send a recorded response: the same bytes in the same pieces at the same intervals."""
     headers = [
         (name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
         for name, value in recording.headers.items()
@@ -91,7 +91,7 @@ async def replay(recording: Recording, send: Send) -> None:
 
 
 async def send_whole(choices: Sequence[Script], encoder: Encoder, send: Send) -> None:
-    """Send a reply as one JSON document. Raises `ApiError` 502 for one that breaks off."""
+    """Send a reply as one JSON document. Raises `ApiError` 502 for a reply that breaks off."""
     if choices[0].ending.finish_reason is None:
         error = encoder.dialect.stream_error
         type_, code = error.get("type") or "upstream_error", error.get("code")

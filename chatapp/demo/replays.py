@@ -1,7 +1,7 @@
-"""Recordings as models: `FOLDER/NAME.jsonl` answers every question put to `replay-NAME`.
+"""Recordings as models: `FOLDER/NAME.jsonl` answers every question to `replay-NAME`.
 
-The bytes are those of the file, with its own timing. A connection that was lost is replayed as a
-body that ends there, since an ASGI application can't break one off.
+The bytes and their timing are those of the file. A lost connection is replayed as a body that ends
+there, because an ASGI application can't break off its connection.
 """
 
 from pathlib import Path
@@ -13,18 +13,18 @@ PREFIX = "replay-"
 
 
 class Replays:
-    """The recordings of a folder, as they are at the moment; without a folder, none."""
+    """The recordings in a folder, read at each request; none without a folder."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def files(self) -> dict[str, Path]:
-        """The recordings by the name of their model."""
+        """Return the recordings by model name."""
         found = sorted(self._folder.glob("*.jsonl")) if self._folder else []
         return {PREFIX + path.stem: path for path in found}
 
     def load(self, model: str) -> Recording | None:
-        """None if the model is no recording. Raises `ApiError` 500 for a file that is none."""
+        """Return a model's recording, if it has one. Raises `ApiError` 500 for an invalid file."""
         path = self.files().get(model)
         if path is None:
             return None

@@ -1,4 +1,4 @@
-"""The body of `POST /v1/chat/completions`: bytes in, a checked `ChatRequest` or a 400 out."""
+"""The body of `POST /v1/chat/completions`: bytes in, a validated `ChatRequest` or a 400 out."""
 
 from typing import Annotated, Any, Literal
 
@@ -11,14 +11,14 @@ Role = Literal["developer", "system", "user", "assistant", "tool", "function"]
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One part of a message's content. Only text has a meaning here."""
+    """One part of a message's content. Only text parts are used."""
 
     type: str
     text: str = ""
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One message of the conversation so far."""
+    """One message of the conversation."""
 
     role: Role
     content: str | list[Part] | None = None
@@ -38,7 +38,7 @@ class Function(msgspec.Struct, frozen=True):
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A tool that may be called."""
+    """A tool that the model may call."""
 
     function: Function
 
@@ -48,7 +48,7 @@ class StreamOptions(msgspec.Struct, frozen=True):
 
 
 class ChatRequest(msgspec.Struct, frozen=True):
-    """What the demo reads of a request; every other field is accepted and ignored."""
+    """The fields of a request that the demo reads; all others are accepted and ignored."""
 
     model: str
     messages: Annotated[list[Message], msgspec.Meta(min_length=1)]
@@ -66,7 +66,7 @@ class ChatRequest(msgspec.Struct, frozen=True):
 
 
 def parse_chat_request(body: bytes) -> ChatRequest:
-    """The request in `body`. Raises `ApiError` 400 for bad JSON and for bad fields."""
+    """Decode the request in `body`. Raises `ApiError` 400 for invalid JSON or fields."""
     try:
         return msgspec.json.decode(body, type=ChatRequest)
     except msgspec.ValidationError as error:

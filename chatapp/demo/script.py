@@ -1,4 +1,4 @@
-"""A script is everything the demo will say in one reply, decided before the first byte is sent."""
+"""Scripts: everything that the demo says in one reply, decided before the first byte is sent."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Self
 
 from chatapp.demo.tokens import split_tokens
 
-# How each choice of a reply begins, so that they can be told apart.
+# How each choice of a reply begins, so that they differ.
 OPENINGS = ("", "To put it another way:\n\n", "In a third version:\n\n", "And in a fourth:\n\n")
 MOST_CHOICES = len(OPENINGS)
 
@@ -36,7 +36,7 @@ class TextDelta(NamedTuple):
 
 
 class CallDelta(NamedTuple):
-    """A piece of the tool call at `place`: the first has its name, the others its arguments."""
+    """A piece of the tool call at `place`: first its name, then its arguments."""
 
     place: int
     name: str = ""
@@ -47,7 +47,7 @@ Delta = TextDelta | CallDelta
 
 
 class Call(NamedTuple):
-    """A tool call; `arguments` should be JSON, and sometimes are not."""
+    """A tool call. `arguments` is usually, but not always, valid JSON."""
 
     name: str
     arguments: str
@@ -55,7 +55,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Script:
-    """A reply to play: `unsaid` is the part of the answer that it does not come to."""
+    """A reply to send. `unsaid` is the part of the answer that is never sent."""
 
     answer: str = ""
     reasoning: str = ""
@@ -63,9 +63,11 @@ class Script:
     unsaid: str = ""
     refusal: str = ""
     calls: tuple[Call, ...] = ()
-    beside: Mapping[str, object] = field(default_factory=dict)  # the text: images, annotations
+    beside: Mapping[str, object] = field(
+        default_factory=dict
+    )  # sent next to the text: images, annotations
     is_moderated: bool = False
-    is_sent_whole: bool = False  # as JSON, although a stream was asked for
+    is_sent_whole: bool = False  # as JSON, even if a stream was requested
     thinks_in_tags: bool = False
 
     @property
@@ -73,7 +75,7 @@ class Script:
         return self.answer + self.unsaid
 
     def choices(self, number: int) -> list[Self]:
-        """The same reply several times, each answer with an opening of its own."""
+        """Return `number` versions of the reply, each answer with a different opening."""
         return [
             replace(self, answer=opening + self.answer) if self.answer else self
             for opening in OPENINGS[:number]
@@ -81,7 +83,7 @@ class Script:
 
     @property
     def deltas(self) -> Iterator[Delta]:
-        """One token each: the reasoning, the answer, the refusal, the calls."""
+        """Yield one-token deltas: the reasoning, the answer, the refusal, then the calls."""
         yield from self._reasoning_deltas()
         yield from (TextDelta("answer", token) for token in split_tokens(self.answer))
         yield from (TextDelta("refusal", token) for token in split_tokens(self.refusal))
@@ -93,7 +95,7 @@ class Script:
     def _reasoning_deltas(self) -> Iterator[Delta]:
         tokens = split_tokens(self.reasoning)
         if self.thinks_in_tags and tokens:
-            # cut inside the tags, as models cut them
+            # split inside the tags, as models do
             tagged = ["<th", "ink>\n", *tokens, "\n</", "think>\n\n"]
             yield from (TextDelta("answer", token) for token in tagged)
         else:

@@ -1,5 +1,5 @@
-# ruff: noqa: E501  one paragraph a line, as models send it
-"""Texts that show what rendering can do: the demo plays one when asked to show it."""
+# ruff: noqa: E501  one paragraph per line, as models send it
+"""Texts that show what rendering can do, sent by the demo on request."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ TABLE = """Here is a table with a column aligned each way.
 | Earth | 24.0 | 1 | **you are here** |
 | Mars | 24.7 | 2 | *Olympus Mons* |
 
-A cell can hold `code`, **bold** and *italic* text, and [links](/help/)."""
+A cell can contain `code`, **bold** and *italic* text, and [links](/help/)."""
 
 CODE = """Here is the same small thing, counting words, in three languages.
 
@@ -64,12 +64,12 @@ $$\begin{pmatrix} \cos\theta & -\sin\theta \\ \sin\theta & \cos\theta \end{pmatr
 
 PROSE = """A paragraph can have **bold**, *italic* and ~~struck~~ words, `code`, a [link](https://commonmark.org/) and a bare address such as https://www.djangoproject.com/.
 
-> A quotation stands a little apart,
+> A quotation is set apart,
 >
-> > and can hold another.
+> > and can contain another.
 
 1. Numbered lists count for themselves.
-2. They can hold other lists:
+2. They can contain other lists:
    - one level down,
      - and one more;
    - and back again.
@@ -82,17 +82,17 @@ Other scripts are at home here too: Ελληνικά, Русский, 日本語,
 
 ---"""
 
-CONFIDENCE = """Some gateways say how likely each token was. Open **Confidence** in the details of this reply: where the gateway was asked for `logprobs`, it shows every token with its probability, and with the tokens that might have stood there instead.
+CONFIDENCE = """Some gateways report how likely each token was. Open **Confidence** below this reply: if the gateway was asked for `logprobs`, it shows every token with its probability and the likely alternatives.
 
-A character such as é, 日 or 🙂 can be split over two tokens; it is shown as one. The figures of this demo are made up, but they are the same every time."""
+A character such as é, 日 or 🙂 can be split over two tokens; it is shown as one. The demo's figures are made up, but they are the same every time."""
 
-MODERATION = """A gateway can judge what was asked and what was answered. With the model `demo-openai`, such a judgement comes along with this reply: it says that the question was flagged, although there is nothing wrong with it, and that the answer could not be checked. The other models of the demo send none."""
+MODERATION = """A gateway can moderate prompts and answers. With the model `demo-openai`, a moderation result comes with this reply: it says that the question was flagged, although there is nothing wrong with it, and that the answer could not be checked. The demo's other models send none."""
 
-SOURCES = """Models that search the web say where their knowledge is from. Markdown is described by CommonMark [1], and this app is made with Django [2]; both stand under this answer as links.
+SOURCES = """Models that search the web name their sources. Markdown is specified by CommonMark [1], and this app is built with Django [2]; both appear below this answer as links.
 
-This demo has searched nothing: the two are always the same."""
+The demo has not searched anything: these two sources are always the same."""
 
-PICTURE = """Some models draw. The picture under this answer came along with it, and is kept with the conversation: it was computed here, and shows hills at dusk."""
+PICTURE = """Some models draw. The picture below this answer was sent with it and is saved with the chat: it shows hills at dusk and was computed by the demo."""
 
 EVERYTHING = "\n\n".join(
     [
@@ -107,7 +107,7 @@ EVERYTHING = "\n\n".join(
 
 @dataclass(frozen=True, slots=True)
 class Showpiece:
-    """`thought` is what the reasoning model thinks before it plays `script`."""
+    """A script, and the `thought` with which a reasoning model introduces it."""
 
     thought: str
     script: Script
@@ -144,25 +144,25 @@ SHOWPIECES = {
         Script(ARTICLE),
     ),
     "confidence": Showpiece(
-        "How likely a token is can be shown best with a character that is split over two of them.",
+        "Token probabilities are most interesting for a character that is split over two tokens.",
         Script(CONFIDENCE),
     ),
     "moderation": Showpiece(
-        "A moderation comes beside the answer, so the answer only has to say what it is.",
+        "The moderation result comes next to the answer, so the answer only has to explain it.",
         Script(MODERATION, is_moderated=True),
     ),
     "sources": Showpiece(
-        "Two sources are enough, and both should be where a reader may really want to go.",
+        "Two sources are enough, and both should be worth a visit.",
         Script(SOURCES, beside={"annotations": ANNOTATIONS}),
     ),
     "picture": Showpiece(
         "A picture needs no words of mine, only a sky, a sun and some hills.",
         Script(PICTURE, beside={"images": IMAGES}),
     ),
-    "refusal": Showpiece("Refusing needs no reasons here, since I was asked to.", REFUSAL),
+    "refusal": Showpiece("I was asked to refuse, so no reason is needed.", REFUSAL),
 }
 
-# Other words people use for the same.
+# Other words that people use for the showpieces.
 ALIASES = {
     "all": "everything",
     "tables": "table",

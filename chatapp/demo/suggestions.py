@@ -1,4 +1,4 @@
-"""What the empty page suggests to ask the demo; `answers` has something fitting for each."""
+"""Suggested prompts on an empty page for the demo; `answers` has a fitting answer to each."""
 
 SUGGESTIONS = (
     "What can you do?",

@@ -1,4 +1,4 @@
-"""Giving a conversation a title, where the app asks for one."""
+"""Answer the app's request for a conversation title."""
 
 import re
 
@@ -8,8 +8,10 @@ SMALL_WORDS = {"a", "an", "the", "please", "me", "i", "you", "can", "could", "ho
 
 
 def title_asked_for(question: str) -> str | None:
-    """A title of the message that is told of, without small words before it; None for any other
-    question."""
+    """Return a title made from the quoted message's first words, small words skipped.
+
+    None if the question is not a request for a title.
+    """
     if not (asked := ASKED.match(question)):
         return None
     message = question[asked.end() :].partition("\n</message>")[0]

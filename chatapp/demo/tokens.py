@@ -1,7 +1,7 @@
-"""What the demo calls a token: a word or so, with the space before it.
+"""The demo's tokenizer: a token is about a word, with the space before it.
 
-One rule for everything, so that usage can be checked: a completion has as many tokens as deltas
-were sent, and a prompt is counted with the same rule.
+The same rule applies everywhere, so that tests can check usage: a completion has as many tokens as
+deltas, and prompts are counted by the same rule.
 """
 
 import re
@@ -11,7 +11,7 @@ TOKEN = re.compile(r"\s*\S{1,12}|\s+")
 
 
 def split_tokens(text: str) -> list[str]:
-    """The tokens of `text`, in order; joined, they are `text` again."""
+    """Return the tokens of `text`, in order; joined, they are `text` again."""
     return TOKEN.findall(text)
 
 

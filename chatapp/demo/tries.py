@@ -1,4 +1,4 @@
-"""Which try of a request this is, so that one can fail at first and then succeed."""
+"""Count the tries of a request, so that it can fail at first and then succeed."""
 
 from hashlib import sha256
 
@@ -6,13 +6,13 @@ MOST_REMEMBERED = 1000
 
 
 class Tries:
-    """Counts the tries of each request, told apart by their messages."""
+    """Counts the failed tries of each request, identified by its messages."""
 
     def __init__(self) -> None:
         self._failed: dict[bytes, int] = {}
 
     def fails(self, messages: bytes, times: int) -> bool:
-        """Whether this try is one of the first `times`; after them, counting begins anew."""
+        """Whether this try is one of the first `times`; after that, counting starts over."""
         key = sha256(messages).digest()
         failed = self._failed.pop(key, 0)
         if failed >= times:

@@ -1,4 +1,4 @@
-"""How a reply looks on the wire; what sets one dialect apart from another is in `dialects`.
+"""Encode replies for the wire; the differences between dialects are in `dialects`.
 
 Values in, bytes out: Server-Sent Events for a stream, one JSON document otherwise. No I/O.
 """
@@ -20,7 +20,7 @@ FIELDS = {"reasoning": "reasoning_content", "answer": "content", "refusal": "ref
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one completion: `cached` ones within `prompt`, `reasoning` within `completion`."""
+    """Token counts. `prompt` includes `cached`, and `completion` includes `reasoning`."""
 
     prompt: int
     cached: int
@@ -44,7 +44,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Writes one completion in one dialect. `created` is in seconds since 1970."""
+    """Encodes one completion in one dialect. `created` is in seconds since 1970."""
 
     dialect: Dialect
     id: str
@@ -56,9 +56,9 @@ class Encoder:
     top_logprobs: int | None = None  # None: no logprobs at all
 
     def choice_events(self, index: int, script: Script) -> Iterator[bytes]:
-        """One choice, an event each: the opening, what is beside the text, the deltas, the finish.
+        """Yield a choice's events: the opening, extras next to the text, the deltas, the finish.
 
-        There may be no finish.
+        A reply that breaks off has no finish.
         """
         opening = self._choice(index, self.dialect.opening_delta)
         names = {"id": self.id} if self.dialect.is_bare and not index else {}
@@ -81,7 +81,7 @@ class Encoder:
             yield self._chunk_event([self._choice(index, {}, finish)])
 
     def closing_events(self, script: Script) -> Iterator[bytes]:
-        """What follows all choices: nothing at all if the connection is to be cut."""
+        """Yield the events after all choices: none if the connection is to be cut or to stall."""
         if script.ending.finish_reason:
             if script.is_moderated and self.dialect.moderates:
                 yield self._chunk_event([], moderation=MODERATION)
@@ -94,7 +94,7 @@ class Encoder:
                 yield DONE
 
     def completion(self, scripts: Sequence[Script]) -> bytes:
-        """The whole reply as one `chat.completion`, for a request without `stream`."""
+        """Return the whole reply as one `chat.completion`, for a request without `stream`."""
         choices = [
             {
                 "index": index,
@@ -178,5 +178,5 @@ class Encoder:
 
 
 def event(data: Mapping[str, Any]) -> bytes:
-    """`data` as one server-sent event."""
+    """Return `data` as one server-sent event."""
     return b"data: " + msgspec.json.encode(data) + b"\n\n"

@@ -1,4 +1,4 @@
-"""The demo upstream, driven as its server drives it: a scope, `receive` and `send`."""
+"""Drives the demo upstream as an ASGI server does: with a scope, `receive` and `send`."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ COMPLETIONS = "/v1/chat/completions"
 
 
 class Client:
-    """One request to the demo. `sent` collects what the application sends."""
+    """One request to the demo. `sent` collects the messages that the application sends."""
 
     def __init__(
         self,
@@ -32,8 +32,8 @@ class Client:
         self.incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.incoming.put_nowait({"type": "http.request", "body": body, "more_body": False})
         self.sent: list[dict[str, Any]] = []
-        self.news = asyncio.Condition()
-        self._asked = body
+        self.changed = asyncio.Condition()
+        self._request_body = body
         self.application = demo_application(KEY, tokens_per_second, recordings)
 
     async def run(self) -> "Client":
@@ -42,13 +42,13 @@ class Client:
         return self
 
     async def collect(self, message: Any) -> None:
-        async with self.news:
+        async with self.changed:
             self.sent.append(message)
-            self.news.notify_all()
+            self.changed.notify_all()
 
     async def until_sent(self, count: int) -> None:
-        async with asyncio.timeout(5), self.news:
-            await self.news.wait_for(lambda: len(self.sent) >= count)
+        async with asyncio.timeout(5), self.changed:
+            await self.changed.wait_for(lambda: len(self.sent) >= count)
 
     def leave(self) -> None:
         self.incoming.put_nowait({"type": "http.disconnect"})
@@ -71,21 +71,21 @@ class Client:
 
     @property
     def data(self) -> list[str]:
-        """The data of each server-sent event."""
+        """Return the data of each server-sent event."""
         events = self.body.decode().split("\n\n")
         assert events.pop() == ""
         return [event.removeprefix("data: ") for event in events]
 
     @property
     def deltas(self) -> list[dict[str, str]]:
-        """The deltas with text in them."""
+        """Return the deltas that contain text."""
         chunks = [json.loads(data) for data in self.data if data != "[DONE]"]
         deltas = [choice["delta"] for chunk in chunks for choice in chunk.get("choices", [])]
         return [delta for delta in deltas if "content" in delta or "reasoning_content" in delta]
 
     def reply(self, choice: int = 0) -> Reply:
-        """One choice as the app reads it."""
-        choices = json.loads(self._asked).get("n", 1)
+        """Return one choice, decoded by the app's own decoder."""
+        choices = json.loads(self._request_body).get("n", 1)
         decoder, reply = EventDecoder(asked_choices=choices), Reply(choice)
         for event in [*decoder.receive_data(self.body), *decoder.close()]:
             reply.apply(event)
@@ -93,7 +93,7 @@ class Client:
 
 
 def question(*texts: str, model: str = "demo-reasoner", stream: bool = True, **more: Any) -> bytes:
-    """A request whose messages are `texts`, by the user and the assistant in turn."""
+    """Return a request body whose messages are `texts`, from user and assistant in turn."""
     roles = ("user", "assistant")
     messages = [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]
     return json.dumps({"model": model, "messages": messages, "stream": stream, **more}).encode()
@@ -102,5 +102,5 @@ def question(*texts: str, model: str = "demo-reasoner", stream: bool = True, **m
 async def ask(
     *texts: str, model: str = "demo-reasoner", stream: bool = True, **more: Any
 ) -> Client:
-    """A client whose question has been answered."""
+    """Ask a question and return the client after the response."""
     return await Client(question(*texts, model=model, stream=stream, **more)).run()

@@ -1,4 +1,4 @@
-"""What the demo says to what."""
+"""Which script answers which question."""
 
 import re
 
@@ -24,7 +24,7 @@ def test_each_suggestion_of_the_empty_page_has_a_fitting_answer() -> None:
 
 
 def answer(*texts: str, reasons: bool = False) -> Script:
-    """The script for a conversation of the user and the assistant in turn."""
+    """Return the script for a conversation of user and assistant in turn."""
     messages = [
         Message("assistant" if index % 2 else "user", text) for index, text in enumerate(texts)
     ]
@@ -46,7 +46,7 @@ def answer(*texts: str, reasons: bool = False) -> Script:
         ("what is CHATAPP_DROP_GRACE", "Stopping a reply"),
         ("Which keyboard shortcuts are there?", "Writing and the keyboard"),
         ("how do I get a new line", "Writing and the keyboard"),
-        ("Does a reload lose my chat?", "Your conversations"),
+        ("Does a reload lose my chat?", "Your chats"),
         ("What do administrators see?", "Review"),
         ("Can my boss read my conversations?", "Review"),
         ("Is my data private?", "Privacy"),
@@ -62,7 +62,7 @@ def answer(*texts: str, reasons: bool = False) -> Script:
         ("How do I step through the choices?", "Choices of a reply"),
         ("why am I asked to allow a tool?", "Tools in a reply"),
         ("what are MCP servers for", "Tools in a reply"),
-        ("where are the sources of an answer?", "What stands under an answer"),
+        ("where are the sources of an answer?", "What appears below an answer"),
         ("How confident is the model?", "How sure the model was"),
         ("does it try again after a 503?", "When something goes wrong"),
         ("which dialect do I choose?", "Connecting a gateway"),
@@ -93,14 +93,14 @@ def test_every_section_of_the_help_can_be_asked_for() -> None:
         "?",
     ],
 )
-def test_anything_else_is_told_what_this_is(question: str) -> None:
+def test_other_questions_are_answered_with_what_the_demo_is(question: str) -> None:
     said = answer(question).answer
 
     assert "I am not a language model" in said
     assert "- How do I connect a gateway?" in said
 
 
-def test_what_is_offered_as_an_example_can_be_done() -> None:
+def test_every_offered_example_works() -> None:
     about = answer("who are you").answer
     shown = re.findall(r"^- `(.*)`$", about, re.MULTILINE)
     questions = re.findall(r"^- (.*\?)$", about, re.MULTILINE)
@@ -138,7 +138,7 @@ def test_thanks_are_answered_kindly() -> None:
         ("everything", "everything"),
     ],
 )
-def test_what_rendering_can_do_is_shown_when_asked_for(wish: str, name: str) -> None:
+def test_a_showpiece_is_shown_on_request(wish: str, name: str) -> None:
     assert answer(wish).answer.startswith(SHOWPIECES[name].script.answer)
 
 
@@ -188,7 +188,7 @@ def test_the_same_question_has_the_same_answer() -> None:
 
 
 @pytest.mark.parametrize("prompt", ["a long answer", "How do I stop a reply?", "fail: length"])
-def test_continuing_goes_on_from_wherever_the_answer_stopped(prompt: str) -> None:
+def test_an_answer_can_be_continued_from_any_place(prompt: str) -> None:
     whole = answer(prompt).whole_answer
     cuts = range(1, len(whole), max(1, len(whole) // 40))
     outside_code = [cut for cut in cuts if whole[:cut].count("\n```") % 2 == 0]
@@ -199,7 +199,7 @@ def test_continuing_goes_on_from_wherever_the_answer_stopped(prompt: str) -> Non
         assert said + answer(prompt, said, CONTINUE).answer == whole
 
 
-def test_what_the_apps_button_sends_is_understood() -> None:
+def test_the_continue_buttons_prompt_is_understood() -> None:
     from_button = (
         "Continue where you stopped. Write only what follows, from the very next character on and "
         "in the same language; repeat nothing, and do not say that you continue."
@@ -208,7 +208,7 @@ def test_what_the_apps_button_sends_is_understood() -> None:
     assert whole[:100] + answer("a long answer", whole[:100], from_button).answer == whole
 
 
-def test_continuing_twice_goes_on_from_the_second_piece() -> None:
+def test_continuing_twice_continues_after_the_second_piece() -> None:
     whole = answer("a long answer").answer
     first, second = whole[:500], whole[500:900].rstrip()
 
@@ -218,33 +218,33 @@ def test_continuing_twice_goes_on_from_the_second_piece() -> None:
     )
 
 
-def test_continuing_within_a_code_block_opens_it_again() -> None:
+def test_continuing_inside_a_code_block_reopens_it() -> None:
     whole = answer("show me code").answer
     said, left = whole.split("    return Counter")
 
     assert answer("show me code", said, CONTINUE).answer == f"```python\n    return Counter{left}"
 
 
-def test_a_whole_answer_has_nothing_left_to_continue() -> None:
+def test_a_complete_answer_has_nothing_left_to_continue() -> None:
     said = answer("hello", answer("hello").answer, CONTINUE).answer
 
     assert "nothing left to continue" in said
 
 
-def test_what_somebody_else_said_is_not_continued() -> None:
+def test_another_models_answer_is_not_continued() -> None:
     said = answer("hello", "Bonjour, this is", CONTINUE).answer
 
     assert "I can only continue what I said myself" in said
 
 
-def test_a_wish_to_continue_with_nothing_before_it_is_told_what_this_is() -> None:
+def test_continuing_without_an_answer_gets_the_introduction() -> None:
     assert "I am not a language model" in answer(CONTINUE).answer
 
 
 @pytest.mark.parametrize(
     "text", ["", " ", "a", "two words", "x" * 40, " \n\n lead", "end \n", "é🙂\u2028z"]
 )
-def test_tokens_joined_are_the_text_again(text: str) -> None:
+def test_joined_tokens_are_the_original_text(text: str) -> None:
     assert "".join(split_tokens(text)) == text
     assert all(len(token.strip()) <= 12 for token in split_tokens(text))
 
@@ -259,6 +259,6 @@ def test_tokens_joined_are_the_text_again(text: str) -> None:
         ("the", "The"),
     ],
 )
-def test_a_title_is_made_of_the_prompts_words(prompt: str, title: str) -> None:
+def test_a_title_is_made_from_the_prompts_words(prompt: str, title: str) -> None:
     [asked] = messages_for(prompt, "So.")
     assert answer(str(asked["content"]), reasons=True) == Script(title)

@@ -1,4 +1,4 @@
-"""Routes, the key, and errors in the form that OpenAI-compatible servers send."""
+"""Routes, authentication, and errors in the format of OpenAI-compatible servers."""
 
 import json
 
@@ -10,7 +10,7 @@ from tests.demo import Client, ask, question
 
 
 @pytest.mark.parametrize("authorization", [None, "Bearer wrong", "Basic demo-key", "Bearer"])
-async def test_without_the_right_key_nothing_is_answered(authorization: str | None) -> None:
+async def test_a_wrong_key_is_refused(authorization: str | None) -> None:
     client = await Client(question("hello"), authorization=authorization).run()
 
     assert client.status == 401
@@ -38,7 +38,7 @@ async def test_an_unknown_path_is_not_found() -> None:
     assert client.json["error"]["code"] == "unknown_url"
 
 
-async def test_a_method_that_does_not_fit_is_told_which_does() -> None:
+async def test_a_wrong_method_is_answered_with_the_allowed_one() -> None:
     client = await Client(method="GET").run()
 
     assert client.status == 405
@@ -76,13 +76,13 @@ async def test_a_bad_body_is_a_400_that_says_why(body: bytes, code: str) -> None
     assert client.json["error"]["type"] == "invalid_request_error"
 
 
-async def test_the_place_of_a_bad_field_is_named() -> None:
+async def test_the_error_names_the_path_of_an_invalid_field() -> None:
     client = await Client(b'{"model": "demo-plain", "messages": [{"role": "pet"}]}').run()
 
     assert "$.messages[0].role" in client.json["error"]["message"]
 
 
-async def test_content_may_come_in_parts_and_unknown_fields_are_ignored() -> None:
+async def test_content_parts_are_joined_and_unknown_fields_ignored() -> None:
     parts = [{"type": "text", "text": "show me "}, {"type": "text", "text": "a table"}]
     body = {
         "model": "demo-plain",
@@ -102,7 +102,7 @@ async def test_a_body_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPat
     assert client.status == 413
 
 
-async def test_a_body_in_pieces_is_put_together() -> None:
+async def test_a_body_in_pieces_is_joined() -> None:
     body = question("hello", stream=False)
     client = Client()
     client.incoming.get_nowait()
@@ -112,7 +112,7 @@ async def test_a_body_in_pieces_is_put_together() -> None:
     assert (await client.run()).status == 200
 
 
-async def test_a_client_that_leaves_before_its_request_is_whole_gets_nothing() -> None:
+async def test_a_client_that_leaves_during_its_request_gets_no_response() -> None:
     client = Client()
     client.incoming.get_nowait()
     client.leave()
@@ -120,7 +120,7 @@ async def test_a_client_that_leaves_before_its_request_is_whole_gets_nothing() -
     assert (await client.run()).sent == []
 
 
-async def test_only_http_is_spoken() -> None:
+async def test_only_http_is_supported() -> None:
     client = Client()
     client.scope["type"] = "websocket"
 

@@ -1,4 +1,4 @@
-"""Tools: which are called on what question, in every dialect, and what follows their results."""
+"""Tool calls: which question calls which tool, in every dialect, and the answer to the results."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ def calls(reply: Reply) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-async def test_the_time_is_asked_of_the_tool_that_tells_it(model: str) -> None:
+async def test_asking_for_the_time_calls_the_clock_tool(model: str) -> None:
     reply = await asked(TIME, model)
 
     assert calls(reply) == [(CLOCK.name, {})]
@@ -38,7 +38,7 @@ async def test_the_time_is_asked_of_the_tool_that_tells_it(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-async def test_a_call_is_announced_and_its_arguments_follow(model: str) -> None:
+async def test_a_calls_name_is_streamed_before_its_arguments(model: str) -> None:
     client = await ask('call city__weather {"city": "Vienna", "days": 3}', model=model, tools=TOOLS)
     chunks = [json.loads(data) for data in client.data[:-1]]
     deltas = [choice["delta"] for chunk in chunks for choice in chunk.get("choices", ())]
@@ -60,7 +60,7 @@ async def test_many_ways_to_ask_for_the_time(text: str) -> None:
     assert calls(await asked(text)) == [(CLOCK.name, {})]
 
 
-async def test_the_time_somewhere_is_asked_of_the_tool() -> None:
+async def test_the_time_zone_in_a_question_is_passed_to_the_tool() -> None:
     reply = await asked("What time is it in Europe/Vienna?")
 
     assert calls(reply) == [(CLOCK.name, {"timezone": "Europe/Vienna"})]
@@ -70,7 +70,7 @@ async def test_the_time_somewhere_is_asked_of_the_tool() -> None:
     "text",
     ["How do I stop a reply?", "use ollama", "call my boss", "What does timed out mean?", "hello"],
 )
-async def test_other_questions_call_nothing(text: str) -> None:
+async def test_other_questions_call_no_tool(text: str) -> None:
     assert calls(await asked(text)) == []
 
 
@@ -90,14 +90,14 @@ async def test_several_calls_in_one_reply() -> None:
 
 
 @pytest.mark.parametrize("text", ["invalid arguments", 'call city__weather {"city": "Vie'])
-async def test_arguments_can_be_broken(text: str) -> None:
+async def test_invalid_arguments_can_be_requested(text: str) -> None:
     [call] = (await asked(text)).tool_calls
 
     assert call.parsed is None
     assert call.problem
 
 
-async def test_the_deprecated_form_can_be_asked_for() -> None:
+async def test_a_deprecated_function_call_can_be_requested() -> None:
     client = await ask("function call", model="demo-openai", tools=TOOLS)
     reply = client.reply()
 
@@ -108,18 +108,18 @@ async def test_the_deprecated_form_can_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize("text", ["tools", "invalid arguments", "call x {}", "use the tool x"])
-async def test_without_tools_nothing_is_called(text: str) -> None:
+async def test_without_tools_no_call_is_made(text: str) -> None:
     reply = await asked(text, tools=[])
 
     assert calls(reply) == []
     assert NO_TOOLS in reply.answer
 
 
-async def test_without_a_clock_the_time_is_not_known() -> None:
+async def test_without_a_clock_tool_the_demo_does_not_know_the_time() -> None:
     assert NO_CLOCK in (await asked(TIME, tools=[WEATHER])).answer
 
 
-async def test_the_tools_that_were_offered_are_listed() -> None:
+async def test_the_offered_tools_are_listed() -> None:
     answer = (await asked("tools")).answer
 
     assert "- `call city__weather {}`" in answer
@@ -127,7 +127,7 @@ async def test_the_tools_that_were_offered_are_listed() -> None:
 
 
 async def resolved(text: str, result: str, *, then: tuple[Any, ...] = ()) -> Client:
-    """The answer to the result of the calls that a question led to."""
+    """Send the results of a question's tool calls and return the response."""
     reply = await asked(text)
     runs = [replace(ToolRun.of(call), result=result) for call in reply.tool_calls]
     messages = [
@@ -157,11 +157,11 @@ async def test_an_answer_after_a_tool_can_be_continued_and_followed_by_another_q
     assert followed.reply().answer.startswith("Hello")
 
 
-async def test_calls_can_go_on_without_end() -> None:
+async def test_endless_calls_can_be_requested() -> None:
     assert (await resolved("endless calls", "It is Monday.")).reply().wants_tools
 
 
-async def test_a_whole_reply_has_the_calls_in_its_message() -> None:
+async def test_a_reply_without_streaming_has_the_calls_in_its_message() -> None:
     tool_calls = (await ask(TIME, tools=TOOLS, stream=False)).json["choices"][0]
     function = (await ask("function call", tools=TOOLS, stream=False)).json["choices"][0]
 

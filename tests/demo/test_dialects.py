@@ -1,4 +1,4 @@
-"""Every dialect's bytes are read by the app's own decoder, and give the reply that was meant."""
+"""The app's decoder reads every dialect and restores the scripted reply."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ WITH_USAGE = {"include_usage": True}
 SAMPLE = "show me confidence"
 
 
-def meant(text: str, model: str) -> Script:
+def expected_script(text: str, model: str) -> Script:
     script = script_for([Message("user", text)], reasons=MODELS[model].reasons)
     assert isinstance(script, Script)
     return script
@@ -34,9 +34,9 @@ def chunks(client: Client) -> list[Any]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-async def test_every_model_says_what_was_meant(model: str) -> None:
+async def test_every_model_streams_its_script(model: str) -> None:
     reply = (await ask(SAMPLE, model=model, stream_options=WITH_USAGE)).reply()
-    script = meant(SAMPLE, model)
+    script = expected_script(SAMPLE, model)
 
     assert reply.ending is Ending.COMPLETE
     assert reply.answer == script.answer
@@ -91,13 +91,13 @@ async def test_usage_has_the_details_of_its_dialect(model: str, details: dict[st
 
 
 @pytest.mark.parametrize("model", MODELS)
-async def test_usage_is_told_where_it_always_is_or_was_asked_for(model: str) -> None:
+async def test_without_include_usage_only_some_dialects_report_usage(model: str) -> None:
     unasked = (await ask("hello", model=model)).reply().usage
 
     assert (unasked is not None) == MODELS[model].dialect.always_reports_usage
 
 
-async def test_openai_has_a_null_usage_on_every_other_chunk_if_it_was_asked_for() -> None:
+async def test_openai_has_a_null_usage_on_every_other_chunk_if_usage_was_requested() -> None:
     *others, last = chunks(await ask("hello", model="demo-openai", stream_options=WITH_USAGE))
     unasked = chunks(await ask("hello", model="demo-openai"))
 
@@ -108,7 +108,7 @@ async def test_openai_has_a_null_usage_on_every_other_chunk_if_it_was_asked_for(
     assert all("logprobs" in chunk["choices"][0] for chunk in others)
 
 
-async def test_aigateway_is_bare_and_finishes_with_the_last_words() -> None:
+async def test_aigateway_is_bare_and_finishes_with_the_last_delta() -> None:
     first, *between, last, usage = chunks(await ask("hello", model="demo-aigateway"))
 
     assert first.keys() == {"id", "choices"}
@@ -121,7 +121,7 @@ async def test_aigateway_is_bare_and_finishes_with_the_last_words() -> None:
     assert usage["usage"].keys() == {"prompt_tokens", "completion_tokens"}
 
 
-async def test_aivene_has_ids_of_its_own_and_one_a_stream() -> None:
+async def test_aivene_has_its_own_id_prefix_and_one_id_per_stream() -> None:
     ids = {chunk["id"] for chunk in chunks(await ask("hello", model="demo-aivene"))}
 
     assert len(ids) == 1
@@ -148,7 +148,7 @@ async def test_errors_after_200_are_the_dialects_own(
     assert (client.data[-1] == "[DONE]") == is_done
 
 
-async def test_think_tags_are_cut_inside() -> None:
+async def test_think_tags_are_split_inside() -> None:
     client = await ask("hello", model="demo-think-tags")
     [first, second, *_] = [delta["content"] for delta in client.deltas]
 
@@ -157,10 +157,10 @@ async def test_think_tags_are_cut_inside() -> None:
 
 
 @pytest.mark.parametrize("model", [model for model in MODELS if model != "demo-aigateway"])
-async def test_every_choice_has_a_text_of_its_own(model: str) -> None:
+async def test_every_choice_has_a_different_text(model: str) -> None:
     client = await ask("hello", model=model, n=4, stream_options=WITH_USAGE)
     replies = [client.reply(choice) for choice in range(4)]
-    answer = meant("hello", model).answer
+    answer = expected_script("hello", model).answer
 
     assert [reply.answer for reply in replies] == [opening + answer for opening in OPENINGS]
     assert {reply.ending for reply in replies} == {Ending.COMPLETE}
@@ -170,14 +170,14 @@ async def test_every_choice_has_a_text_of_its_own(model: str) -> None:
 
 @pytest.mark.parametrize("opening", OPENINGS)
 async def test_any_choice_can_be_continued(opening: str) -> None:
-    answer = opening + meant("hello", "demo-plain").answer
+    answer = opening + expected_script("hello", "demo-plain").answer
     said = answer[:40].rstrip()
     rest = (await ask("hello", said, "Continue.", model="demo-plain")).reply().answer
 
     assert said + rest == answer
 
 
-async def test_logprobs_are_those_of_the_text_with_characters_split_over_tokens() -> None:
+async def test_logprobs_match_the_text_and_characters_are_split_over_tokens() -> None:
     client = await ask(SAMPLE, model="demo-openai", logprobs=True, top_logprobs=3)
     reply = client.reply()
     shown = shown_tokens(reply.logprobs)
@@ -194,7 +194,7 @@ async def test_logprobs_are_those_of_the_text_with_characters_split_over_tokens(
 
 
 @pytest.mark.parametrize("model", MODELS)
-async def test_there_are_no_logprobs_unasked_nor_in_a_bare_dialect(model: str) -> None:
+async def test_logprobs_come_on_request_except_in_a_bare_dialect(model: str) -> None:
     assert not (await ask("hello", model=model)).reply().logprobs
     asked = (await ask("hello", model=model, logprobs=True)).reply()
     assert bool(asked.logprobs) == (model != "demo-aigateway")
@@ -207,14 +207,14 @@ async def test_a_refusal_has_logprobs_too() -> None:
 
 
 @pytest.mark.parametrize("text", ["plain", "é", " 日本", "x🙂y", ""])
-def test_a_split_character_is_whole_again_when_its_bytes_are_joined(text: str) -> None:
+def test_joining_the_bytes_of_a_split_character_restores_it(text: str) -> None:
     parts = list(parts_of(text))
 
     assert b"".join(parts).decode() == text
     assert len(parts) == (1 if text.isascii() else 2)
 
 
-async def test_a_moderation_comes_with_openai_alone() -> None:
+async def test_only_openai_sends_a_moderation() -> None:
     moderated = (await ask("moderation", model="demo-openai")).reply().moderation
     others = [model for model in MODELS if model != "demo-openai"]
 
@@ -229,7 +229,7 @@ async def test_a_moderation_comes_with_openai_alone() -> None:
 @pytest.mark.parametrize(
     ("asked", "served"), [(None, "default"), ("auto", "default"), ("flex", "flex")]
 )
-async def test_the_service_tier_is_named_by_openai(asked: str | None, served: str) -> None:
+async def test_openai_names_the_service_tier(asked: str | None, served: str) -> None:
     reply = (await ask("hello", model="demo-openai", service_tier=asked)).reply()
 
     assert reply.service_tier == served
@@ -237,7 +237,7 @@ async def test_the_service_tier_is_named_by_openai(asked: str | None, served: st
 
 
 @pytest.mark.parametrize("model", MODELS)
-async def test_whole_and_streamed_are_the_same_reply(model: str) -> None:
+async def test_a_reply_is_the_same_streamed_or_not(model: str) -> None:
     streamed = (await ask(SAMPLE, model=model, stream_options=WITH_USAGE)).reply()
     whole = (await ask(SAMPLE, model=model, stream=False)).json
     message = whole["choices"][0]["message"]

@@ -1,4 +1,4 @@
-"""Failures that are more than a status: those that pass, strange answers, and recordings."""
+"""Failures beyond a status: passing ones, unusual answers, and recordings."""
 
 import asyncio
 from pathlib import Path
@@ -19,19 +19,19 @@ from tests.upstream import folded
     ("failure", "statuses"),
     [("503 once", [503, 200]), ("503 twice", [503, 503, 200]), ("429 once", [429, 200])],
 )
-async def test_a_failure_that_passes_and_comes_again(failure: str, statuses: list[int]) -> None:
+async def test_a_passing_failure_passes_and_starts_over(failure: str, statuses: list[int]) -> None:
     application = demo_application(KEY, float("inf"))
-    came = []
+    statuses_seen = []
     for _ in range(2 * len(statuses)):
         client = Client(question(f"fail: {failure}"))
         client.application = application
-        came.append((await client.run()).status)
+        statuses_seen.append((await client.run()).status)
 
-    assert came == statuses * 2
+    assert statuses_seen == statuses * 2
     assert client.reply().ending is Ending.COMPLETE
 
 
-def test_tries_are_counted_for_each_request_on_its_own_and_not_kept_for_ever() -> None:
+def test_tries_are_counted_per_request_and_forgotten_eventually() -> None:
     tries = Tries()
 
     assert tries.fails(b"a", 1)
@@ -50,7 +50,7 @@ async def test_more_statuses(status: int) -> None:
     assert client.json["error"]["message"]
 
 
-async def test_a_json_answer_in_place_of_a_stream() -> None:
+async def test_a_json_answer_instead_of_a_stream() -> None:
     client = await ask("fail: json")
 
     assert client.headers[b"content-type"] == b"application/json"
@@ -71,7 +71,7 @@ async def test_a_page_an_empty_stream_and_a_redirect() -> None:
     ("failure", "kind"),
     [("malformed", ErrorKind.MALFORMED), ("endless line", ErrorKind.TOO_LARGE)],
 )
-async def test_streams_that_are_none(failure: str, kind: ErrorKind) -> None:
+async def test_malformed_streams(failure: str, kind: ErrorKind) -> None:
     error = (await ask(f"fail: {failure}")).reply().error
 
     assert error
@@ -87,14 +87,14 @@ async def test_streams_that_are_none(failure: str, kind: ErrorKind) -> None:
         ("no answer", Ending.NO_ANSWER, ""),
     ],
 )
-async def test_endings_that_are_not_whole(failure: str, ending: Ending, answer: str) -> None:
+async def test_incomplete_endings(failure: str, ending: Ending, answer: str) -> None:
     reply = (await ask(f"fail: {failure}")).reply()
 
     assert (reply.ending, reply.answer) == (ending, answer)
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_sources_and_a_picture_come_beside_the_text(stream: bool) -> None:
+async def test_sources_and_a_picture_come_with_the_text(stream: bool) -> None:
     replies = []
     for wish in ("show me sources", "show me a picture"):
         client = await ask(wish, stream=stream)
@@ -153,7 +153,7 @@ async def test_a_recording_is_replayed_byte_for_byte(folder: Path) -> None:
     assert client.reply().ending is Ending.CUT_OFF
 
 
-async def test_a_file_that_is_no_recording_says_so(folder: Path) -> None:
+async def test_an_invalid_recording_is_reported(folder: Path) -> None:
     client = await Client(question("hello", model="replay-broken"), recordings=folder).run()
 
     assert client.status == 500
@@ -161,7 +161,7 @@ async def test_a_file_that_is_no_recording_says_so(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["replay-none", "replay-../strange"])
-async def test_what_is_not_in_the_folder_is_no_model(folder: Path, model: str) -> None:
+async def test_a_name_outside_the_folder_is_not_a_model(folder: Path, model: str) -> None:
     client = await Client(question("hello", model=model), recordings=folder / "..").run()
 
     assert client.status == 404

@@ -1,4 +1,4 @@
-"""The demo behind a real Daphne, read with the HTTP client that the app uses."""
+"""The demo served by a real Daphne, read with the app's HTTP client."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""A reply on the wire, and what happens when its reader leaves."""
+"""A reply on the wire, and what happens when the client leaves."""
 
 import asyncio
 import itertools
@@ -36,7 +36,7 @@ async def test_ids_differ_from_reply_to_reply() -> None:
     assert json.loads(first.data[0])["id"] != json.loads(second.data[0])["id"]
 
 
-async def test_nothing_on_the_way_is_asked_to_keep_or_hold_back_the_stream() -> None:
+async def test_the_headers_prevent_caching_and_buffering() -> None:
     client = await ask("hello")
 
     assert client.headers[b"content-type"] == b"text/event-stream"
@@ -50,7 +50,7 @@ async def test_every_event_is_sent_on_its_own() -> None:
     assert all(message["body"].count(b"\n\n") == 1 for message in client.sent[1:-1])
 
 
-async def test_the_reasoner_thinks_for_about_a_second_and_a_half_before_it_answers() -> None:
+async def test_the_reasoner_reasons_for_about_a_second_and_a_half_first() -> None:
     fields = [next(iter(delta)) for delta in (await ask("How do I stop a reply?")).deltas]
     thoughts = fields.count("reasoning_content")
 
@@ -77,7 +77,7 @@ async def test_usage_is_the_number_of_deltas() -> None:
     }
 
 
-async def test_a_reply_that_is_not_streamed_is_the_same_reply() -> None:
+async def test_a_reply_without_streaming_is_the_same_reply() -> None:
     streamed, whole = await ask("show me code"), await ask("show me code", stream=False)
     [choice] = whole.json["choices"]
 
@@ -101,7 +101,7 @@ async def test_a_reply_that_is_not_streamed_is_the_same_reply() -> None:
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])
-async def test_failing_on_request_with_a_status(
+async def test_a_status_can_be_requested(
     failure: str, status: int, type: str, stream: bool
 ) -> None:
     client = await ask(f"fail: {failure}", stream=stream)
@@ -114,7 +114,7 @@ async def test_too_many_requests_says_when_to_try_again() -> None:
     assert (await ask("fail: 429")).headers[b"retry-after"] == b"20"
 
 
-async def test_failing_after_200_is_an_error_frame_and_done() -> None:
+async def test_failing_after_200_sends_an_error_frame_and_done() -> None:
     client = await ask("Fail: after 200.")
 
     assert client.status == 200
@@ -149,7 +149,7 @@ async def test_a_reply_can_finish_for_other_reasons(failure: str, reason: str) -
 
 
 @pytest.mark.parametrize("failure", ["after 200", "cut off", "stall"])
-async def test_what_breaks_off_a_stream_is_a_bad_gateway_without_one(failure: str) -> None:
+async def test_a_failure_that_breaks_off_a_stream_is_a_502_without_streaming(failure: str) -> None:
     client = await ask(f"fail: {failure}", stream=False)
 
     assert client.status == 502
@@ -210,7 +210,7 @@ async def test_an_error_while_sending_is_not_swallowed() -> None:
         await client.application(client.scope, client.incoming.get, broken_send)
 
 
-async def test_tokens_come_at_the_pace_that_was_asked_for() -> None:
+async def test_tokens_come_at_the_requested_pace() -> None:
     started = time.monotonic()
     pace = Pace(1000)
     for _ in range(100):

@@ -32,7 +32,7 @@ def button(tab: Tab, name: str, number: int = -1) -> Locator:
 
 def choose(tab: Tab, message: Locator, item: str) -> None:
     message.hover()
-    message.get_by_role("button", name=re.compile("^More for this")).click()
+    message.get_by_role("button", name=re.compile("^More actions for this")).click()
     tab.page.get_by_role("menuitem", name=item).click()
 
 
@@ -144,7 +144,7 @@ def test_another_models_reply_is_a_second_version(site: Site, sit_down: SitDown)
 
 @pytest.mark.thorough
 def test_who_chooses_no_other_model_is_back_at_the_reply(talk: Tab) -> None:
-    more = talk.reply.get_by_role("button", name="More for this reply")
+    more = talk.reply.get_by_role("button", name="More actions for this reply")
     more.focus()
     talk.page.keyboard.press("Enter")
     expect(talk.page.get_by_role("menuitem", name="Retry with…")).to_be_focused()
@@ -201,7 +201,7 @@ def test_a_swap_while_back_awaits_its_page_keeps_the_address(talk: Tab) -> None:
 
 def test_a_deletion_is_undone_by_keyboard(talk: Tab, desk: Desk) -> None:
     beside = desk.open(talk.page.url.removeprefix(desk.url))
-    prompts(talk).first.get_by_role("button", name="More for this prompt").focus()
+    prompts(talk).first.get_by_role("button", name="More actions for this prompt").focus()
     talk.page.keyboard.press("Enter")
     expect(talk.page.get_by_role("menuitem", name="Fork from here")).to_be_focused()
     talk.page.keyboard.press("End")
@@ -257,12 +257,17 @@ def test_a_message_is_edited_and_deleted_on_a_phone(sit_down: SitDown, alice: Pe
     tab.send.tap()
     expect_prompts(tab, "Why not?")
     tab.expect_ending("complete")
-    for name in ("Edit prompt", "Previous version", "More for this prompt", "More for this reply"):
+    for name in (
+        "Edit prompt",
+        "Previous version",
+        "More actions for this prompt",
+        "More actions for this reply",
+    ):
         box = button(tab, name).bounding_box()
         assert box
         assert min(box["width"], box["height"]) >= 40
         assert box["x"] + box["width"] <= 390
-    button(tab, "More for this reply").tap()
+    button(tab, "More actions for this reply").tap()
     tab.page.get_by_role("menuitem", name="Delete").tap()
     tab.page.get_by_role("button", name="Undo").tap()
     expect(tab.page.locator("article")).to_have_count(1)

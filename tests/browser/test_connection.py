@@ -212,7 +212,7 @@ def test_an_unreachable_server_is_reported_until_it_is_back(
     tab.expect_ending("complete")
     line.cut()
     tab.page.get_by_role("link", name="New chat").click()
-    expect(tab.problem).to_contain_text("The server can't be reached")
+    expect(tab.problem).to_contain_text("Can't reach the server")
     expect(tab.answer).to_have_text("Packets in flight")
     line.mend()
     expect(tab.problem).to_be_hidden()
@@ -251,7 +251,7 @@ def test_stop_in_a_silent_network_is_kept_and_sent_later(
     expect(tab.answer).to_have_text("Half of it")
     line.hush()
     tab.stop.click()
-    expect(tab.connection).to_contain_text("The reply is stopped as soon as it is back.")
+    expect(tab.connection).to_contain_text("The reply will be stopped as soon as it is back.")
     line.forget()
     line.mend()
     assert request.wait_for_close().was_streaming

@@ -110,11 +110,11 @@ def test_a_failed_copy_is_reported(desk: Desk, upstream: FakeUpstream) -> None:
     tab = answered(desk, upstream)
     tab.page.route("**/markdown/", lambda route: route.abort())
     tab.reply.get_by_role("button", name="Copy reply").click()
-    expect(tab.problem).to_contain_text("nothing is copied")
+    expect(tab.problem).to_contain_text("nothing was copied")
     tab.page.evaluate("() => { navigator.clipboard.write = () => Promise.reject(new Error()); }")
     tab.page.evaluate("() => { document.execCommand = () => false; }")
     tab.reply.get_by_role("button", name="Copy code").click()
-    expect(tab.problem).to_contain_text("Select the text and copy it by hand")
+    expect(tab.problem).to_contain_text("Select the text and copy it manually")
 
 
 @pytest.mark.thorough

@@ -105,5 +105,5 @@ def test_feedback_that_was_not_saved_is_reported(desk: Desk, tab: Tab) -> None:
     tab.page.unroute(address)
     tab.page.route(address, lambda route: route.abort())
     thumb(tab, "Good reply").click()
-    expect(toast).to_contain_text("That did not work.")
+    expect(toast).to_contain_text("That didn't work.")
     expect(thumb(tab, "Good reply")).to_have_attribute("aria-pressed", "false")

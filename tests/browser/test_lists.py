@@ -174,7 +174,7 @@ def test_archived_chats_are_out_of_the_list_but_can_be_opened(desk: Desk, tab: T
     expect(tab.page.locator("#title")).to_have_text("Chat 1")
     menu(tab, "Chat 1", "Unarchive")
     expect(tab.page.get_by_text("Nothing is archived.")).to_be_visible()
-    tab.page.get_by_role("button", name="Back to the conversations").click()
+    tab.page.get_by_role("button", name="Back to chats").click()
     expect(row(tab, "Chat 1")).to_be_visible()
 
 
@@ -211,7 +211,7 @@ def test_the_trash_restores_and_deletes_for_good(desk: Desk, tab: Tab) -> None:
     tab.page.get_by_role("button", name="Empty").click()
     tab.page.get_by_role("button", name="Empty the trash").click()
     expect(tab.page.get_by_text("The trash is empty.").first).to_be_visible()
-    tab.page.get_by_role("button", name="Back to the conversations").click()
+    tab.page.get_by_role("button", name="Back to chats").click()
     expect(tab.page.locator(".conversation")).to_have_count(1)
 
 
@@ -225,7 +225,7 @@ def test_the_list_requested_last_is_shown_whatever_changes_meanwhile(tab: Tab) -
     shelf(tab, "Archive")
     tab.page.route(LISTS, bring_late, times=1)
     tab.page.evaluate(COUNT_LISTS)
-    tab.page.get_by_role("button", name="Back to the conversations").click()
+    tab.page.get_by_role("button", name="Back to chats").click()
     expect(tab.page.locator("html[data-lists='2']")).to_be_attached()
     expect(tab.sidebar.get_by_role("link")).to_have_count(3)
 
@@ -295,7 +295,7 @@ def test_nothing_is_done_if_its_script_cannot_be_loaded_and_that_is_reported(
     desk.expect_error("ERR_FAILED|list-hands")
     tab.page.route(SCRIPT, lambda route: route.abort())
     tab.page.get_by_role("button", name="Options for Chat 0").click()
-    expect(toast(tab)).to_contain_text("That did not work.")
+    expect(toast(tab)).to_contain_text("That didn't work.")
     expect(tab.page.locator("#conversation-menu")).to_be_hidden()
 
 

@@ -120,7 +120,7 @@ def test_escape_closes_the_list_and_changes_nothing(tab: Tab, picker: Locator) -
     picker.focus()
     tab.page.keyboard.press("Enter")
     tab.page.keyboard.type("nothing of that name")
-    expect(sheet(tab).get_by_text("No model matches.")).to_be_visible()
+    expect(sheet(tab).get_by_text("No models found.")).to_be_visible()
     tab.page.keyboard.press("Enter")  # there is nothing to choose
     picker.focus()
     tab.page.keyboard.press("ArrowDown")

@@ -68,7 +68,7 @@ def test_from_an_invitation_to_the_end_of_an_account(
         expect_accessible(page)
         page.get_by_role("button", name="Deactivate").click()
         expect(page.get_by_text("Deactivated:")).to_be_visible()
-        expect(tab.connection).to_contain_text("not active any more")
+        expect(tab.connection).to_contain_text("no longer active")
         for path in ("access/", "groups/"):
             page.goto(f"{server.url}/people/{path}")
             expect_accessible(page)

@@ -223,7 +223,7 @@ def test_each_history_entry_has_its_own_position(desk: Desk, long: LongThread) -
     tab = desk.open(long.path)
     for number in (100, 400):
         tab.page.get_by_role("button", name="Outline").click()
-        dialog = tab.page.get_by_role("dialog", name="Your prompts in this conversation")
+        dialog = tab.page.get_by_role("dialog", name="Your prompts in this chat")
         link = f"""(link) => {{
           link.href = "{long.path}?at={long.id(number)}";
           link.setAttribute("hx-get", link.href);
@@ -247,7 +247,7 @@ def test_the_outline_and_latest_follow_the_branch_shown(
     tab = desk.open(f"{long.path}?at={long.id(4)}")
     server.run(READ_ELSEWHERE.format(pk=str(long.pk), parent=str(long.id(1))))
     tab.page.get_by_role("button", name="Outline").click()
-    dialog = tab.page.get_by_role("dialog", name="Your prompts in this conversation")
+    dialog = tab.page.get_by_role("dialog", name="Your prompts in this chat")
     expect(dialog.get_by_role("link", name="Prompt 58")).to_be_in_viewport()
     tab.page.keyboard.press("Escape")
     tab.page.route("**/later/**", lambda route: route.abort())
@@ -354,7 +354,7 @@ def test_the_outline_leads_anywhere(
     tab = sit_down(alice, phone=phone).open(long.path)
     tab.page.get_by_role("button", name="Outline").focus()
     tab.page.keyboard.press("Enter")
-    dialog = tab.page.get_by_role("dialog", name="Your prompts in this conversation")
+    dialog = tab.page.get_by_role("dialog", name="Your prompts in this chat")
     expect(dialog.get_by_role("link", name="Prompt 998")).to_be_in_viewport()
     expect(dialog.get_by_text(re.compile("401.500 of 500"))).to_be_visible()
     dialog.get_by_role("button", name="Oldest").click()

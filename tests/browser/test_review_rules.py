@@ -76,7 +76,7 @@ def test_a_rule_is_tried_and_saved_and_flags_what_a_reviewer_then_searches(
 
     upstream.script(role(), delta("Black and white."), finish(), done())
     tab = desk.open()
-    expect(tab.page.locator(".hint")).to_contain_text("your thumb down flags it")
+    expect(tab.page.locator(".hint")).to_contain_text("your thumbs down flags it")
     tab.ask("What is a zebracrossing?")
     tab.expect_ending("complete")
     conversation = tab.page.url.rstrip("/").rpartition("/")[2]
@@ -110,7 +110,7 @@ def test_the_thumbs_say_that_a_thumb_down_opens_the_chat_to_reviewers(
     tab = desk.open()
     tab.ask("Why is it blue?")
     tab.expect_ending("complete")
-    told = tab.reply.get_by_text("A thumb down lets reviewers read this chat.")
+    told = tab.reply.get_by_text("Thumbs down lets reviewers read this chat.")
     expect(told).to_have_css("opacity", "0")
     tab.reply.get_by_role("button", name="Bad reply").focus()
     expect(told).to_have_css("opacity", "1")
@@ -136,4 +136,4 @@ def test_the_thumbs_say_nothing_if_reviewers_may_read_every_chat(
     tab: Tab = desk.open()
     tab.ask("Why is it blue?")
     tab.expect_ending("complete")
-    expect(tab.reply.get_by_text("A thumb down lets reviewers")).to_be_hidden()
+    expect(tab.reply.get_by_text("Thumbs down lets reviewers")).to_be_hidden()

@@ -56,7 +56,7 @@ def test_a_deactivated_person_is_told_and_keeps_the_text(
     tab = desk.open()
     server.run(DEACTIVATE.format(name=alice.username))
     tab.ask("Am I still here?")
-    expect(tab.connection).to_contain_text("not active any more")
+    expect(tab.connection).to_contain_text("no longer active")
     expect(tab.message).to_have_value("Am I still here?")
     assert not upstream.chat_requests
 
@@ -86,7 +86,7 @@ def test_a_deactivated_person_is_told_when_reconnecting_later(
     line.cut()
     server.run(DEACTIVATE.format(name=alice.username))
     line.mend()
-    expect(tab.connection).to_contain_text("not active any more")
+    expect(tab.connection).to_contain_text("no longer active")
 
 
 @pytest.mark.thorough

@@ -50,7 +50,7 @@ class Palette:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.dialog = page.get_by_role("dialog", name="Search")
-        self.box = page.get_by_role("combobox", name="Search conversations and commands")
+        self.box = page.get_by_role("combobox", name="Search chats and commands")
         self.options = self.dialog.get_by_role("option")
         self.active = self.dialog.locator("[aria-selected=true]")
 
@@ -132,7 +132,7 @@ def test_commands_are_in_the_same_list_and_act_on_the_page(palette: Palette) -> 
     page = palette.page
     palette.open()
     expect(palette.options.first).to_have_text("New chat")
-    expect(palette.dialog.get_by_role("group", name="Used last")).to_be_visible()
+    expect(palette.dialog.get_by_role("group", name="Recent")).to_be_visible()
     palette.type("dark")
     expect(palette.options).to_have_text(["Dark theme"])
     palette.box.press("Enter")
@@ -181,7 +181,7 @@ def test_a_menu_inserts_filters(palette: Palette) -> None:
     expect(palette.options.filter(has_text="You ·")).to_have_count(0)
     palette.box.fill("canar")
     palette.page.get_by_role("button", name="Filters").click()
-    palette.page.get_by_role("menuitem", name="What you wrote").click()
+    palette.page.get_by_role("menuitem", name="Your messages").click()
     expect(palette.box).to_have_value("canar from:me ")
     expect(palette.box).to_be_focused()
     palette.until_shown("canar from:me ")
@@ -189,7 +189,7 @@ def test_a_menu_inserts_filters(palette: Palette) -> None:
     palette.type("before:soon")
     expect(palette.dialog).to_contain_text("Use a date, for example before:")
     palette.type("zebra")
-    expect(palette.dialog).to_contain_text("Nothing was found.")
+    expect(palette.dialog).to_contain_text("No results.")
 
 
 def test_a_late_response_does_not_replace_a_newer_one(palette: Palette) -> None:
@@ -294,7 +294,7 @@ def test_all_passages_of_a_conversation_replace_the_list(
     palette.type("canary")
     passages = palette.dialog.locator(".search-passage")
     expect(passages).to_have_count(3)
-    expect(palette.options.last).to_have_text(re.compile("5 more passages in this conversation"))
+    expect(palette.options.last).to_have_text(re.compile("5 more passages in this chat"))
     for _ in range(9):
         palette.box.press("ArrowDown")
     palette.box.press("Enter")
@@ -303,9 +303,9 @@ def test_all_passages_of_a_conversation_replace_the_list(
     expect(palette.active).to_have_count(1)
     expect_accessible(palette.page)
     palette.page.goto(f"{server.url}/search/?q=canary")
-    palette.page.get_by_role("link", name="5 more passages in this conversation").click()
+    palette.page.get_by_role("link", name="5 more passages in this chat").click()
     expect(palette.page.locator(".search-passage")).to_have_count(8)
-    palette.page.get_by_role("link", name="Search in all").click()
+    palette.page.get_by_role("link", name="Search all chats").click()
     expect(palette.page.locator(".search-passage")).to_have_count(3)
 
 

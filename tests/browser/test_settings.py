@@ -74,7 +74,7 @@ def test_typed_text_is_restored_after_confirming_the_password(
     server.run(LONG_AGO.format(key=site.olive.session))
     save(olive)
     confirm(olive)
-    expect(olive.get_by_role("status")).to_contain_text("nothing is done yet")
+    expect(olive.get_by_role("status")).to_contain_text("nothing has changed yet")
     expect_accessible(olive)
     expect(olive.get_by_label("Message of the day")).to_have_value(NOTICE)
     expect(olive.locator(".notice-preview")).to_have_text(NOTICE)

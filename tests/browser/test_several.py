@@ -45,14 +45,16 @@ def phone(sit_down: SitDown, alice: Person, offering: Server) -> Tab:
 
 def add(tab: Tab, name: str) -> None:
     tab.page.get_by_role("combobox", name="Model").click()
-    tab.page.get_by_role("button", name="Add a model beside it").click()
+    tab.page.get_by_role("button", name="Compare with another model").click()
     sheet = tab.page.get_by_role("dialog", name="Choose a model")
     sheet.get_by_role("option", name=name, exact=True).click()
     expect(chips(tab).filter(has_text=name)).to_be_visible()
 
 
 def chips(tab: Tab) -> Locator:
-    return tab.page.get_by_role("group", name="Models that answer beside").get_by_role("listitem")
+    return tab.page.get_by_role("group", name="Other models that also answer").get_by_role(
+        "listitem"
+    )
 
 
 def columns(tab: Tab) -> Locator:
@@ -104,9 +106,9 @@ def test_at_most_four_models_are_added_and_each_can_be_removed(desk: Desk) -> No
     for name in NAMES[1:]:
         add(tab, name)
     tab.page.get_by_role("combobox", name="Model").click()
-    expect(tab.page.get_by_role("button", name="Add a model beside it")).to_be_hidden()
+    expect(tab.page.get_by_role("button", name="Compare with another model")).to_be_hidden()
     tab.page.keyboard.press("Escape")
-    tab.page.get_by_role("button", name="Without gamma").click()
+    tab.page.get_by_role("button", name="Remove gamma").click()
     expect(chips(tab)).to_have_text([re.compile("beta"), re.compile("delta")])
     expect(tab.message).to_be_focused()
 
@@ -122,15 +124,15 @@ def test_each_reply_can_be_stopped_alone_or_all_together(
     tab.ask("Why?")
     for number in range(3):
         expect(replies(tab).nth(number)).to_contain_text("Half")
-    expect(column_button(tab, 0, "Go on with this")).to_be_hidden()
-    column_button(tab, 1, "Stop this one").click()
+    expect(column_button(tab, 0, "Continue with this reply")).to_be_hidden()
+    column_button(tab, 1, "Stop this reply").click()
     expect_endings(tab, "streaming", "stopped", "streaming")
-    expect(column_button(tab, 1, "Stop this one")).to_be_hidden()
-    expect(column_button(tab, 1, "Go on with this")).to_be_hidden()
+    expect(column_button(tab, 1, "Stop this reply")).to_be_hidden()
+    expect(column_button(tab, 1, "Continue with this reply")).to_be_hidden()
     tab.page.get_by_role("button", name="Stop", exact=True).click()
     expect_endings(tab, *["stopped"] * 3)
     expect(tab.message).to_be_focused()
-    expect(column_button(tab, 1, "Go on with this")).to_be_visible()
+    expect(column_button(tab, 1, "Continue with this reply")).to_be_visible()
 
 
 @pytest.mark.thorough
@@ -156,7 +158,7 @@ def test_continuing_with_one_reply_hides_the_others(desk: Desk, upstream: FakeUp
     tab = desk.open()
     talk(tab, upstream, ("beta",))
     chosen = replies(tab).nth(1).get_attribute("data-reply")
-    column_button(tab, 1, "Go on with this").click()
+    column_button(tab, 1, "Continue with this reply").click()
     expect(columns(tab)).to_have_count(0)
     expect(tab.reply).to_have_attribute("data-reply", str(chosen))
     expect(tab.reply).to_contain_text("2 / 2")
@@ -176,7 +178,7 @@ def test_the_next_prompt_follows_the_first_reply(desk: Desk, upstream: FakeUpstr
     tab = desk.open()
     talk(tab, upstream, ("beta",))
     first = replies(tab).first.get_attribute("data-reply")
-    tab.page.get_by_role("button", name="Without beta").click()
+    tab.page.get_by_role("button", name="Remove beta").click()
     tab.ask("And then?")
     tab.expect_ending("complete")
     expect(columns(tab)).to_have_count(0)
@@ -197,7 +199,7 @@ def test_each_reply_has_a_tab_on_a_phone(phone: Tab, upstream: FakeUpstream) -> 
     expect(columns(phone).nth(1)).to_be_visible()
     width = "document.documentElement.scrollWidth"
     assert phone.page.evaluate(width) == PHONE["width"]
-    column_button(phone, 1, "Go on with this").tap()
+    column_button(phone, 1, "Continue with this reply").tap()
     expect(columns(phone)).to_have_count(0)
     expect(phone.reply).to_contain_text("2 / 2")
 

@@ -30,7 +30,7 @@ def test_the_page_counts_the_seconds_of_silence(desk: Desk, upstream: FakeUpstre
     expect(waiting).to_be_hidden()
     tab.page.clock.fast_forward(14_000)
     expect(waiting.locator(".silence")).to_have_text(
-        re.compile(r"^Nothing has come for 1[4-8] s…$")
+        re.compile(r"^Nothing received for 1[4-8] s…$")
     )
     expect(waiting).to_be_visible()
     expect(waiting.locator("> :not(.silence)")).to_be_hidden()

@@ -57,7 +57,7 @@ def test_a_slow_upstreams_models_are_added_while_the_page_is_used(
     with desk.context.expect_event("response", lambda one: one.url == f"{desk.url}/") as page:
         tab = desk.open()
     # As it is asked: what its list would be waited for is not over.
-    assert "Asking Slow &lt;b&gt;one&lt;/b&gt; for its models…" in page.value.text()
+    assert "Loading models from Slow &lt;b&gt;one&lt;/b&gt;…" in page.value.text()
     picker = tab.page.get_by_role("combobox", name="Model")
     expect(picker.locator("option")).to_have_text([MODEL])
     tab.ask("Hello?")

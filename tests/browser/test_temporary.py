@@ -8,7 +8,7 @@ from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Person
 
-NOTE = "Temporary chat: gone for good when its last tab is closed."
+NOTE = "Temporary chat: not saved, and deleted when you close this tab."
 
 
 def choice(tab: Tab) -> Locator:
@@ -84,7 +84,7 @@ def test_a_failure_to_keep_a_chat_is_reported(tab: Tab, desk: Desk, upstream: Fa
     tab.page.route("**/keep/", lambda route: route.fulfill(status=500))
     tab.page.get_by_role("button", name="Keep this chat").click()
     expect(tab.problem).to_have_text(
-        "That did not work, and this chat is still temporary. Try again in a moment."
+        "That didn't work. This chat is still temporary. Try again in a moment."
     )
     expect(tab.page.get_by_text(NOTE)).to_be_visible()
 

@@ -44,7 +44,7 @@ Notification.requestPermission = async () => {
 
 
 def notifying(tab: Tab, choice: str) -> Locator:
-    group = tab.page.get_by_role("group", name="Notify of replies that end unseen")
+    group = tab.page.get_by_role("group", name="Notify me when a reply finishes")
     return group.get_by_role("radio", name=choice)
 
 
@@ -136,7 +136,7 @@ def test_a_notification_names_the_conversation_and_contains_none_of_its_text(
     enable_notifications(allowed)
     ask_and_look_away(allowed, upstream)
     until_told(allowed)
-    assert told(allowed) == [{"title": TITLE, "body": "The reply has ended.", "open": True}]
+    assert told(allowed) == [{"title": TITLE, "body": "Reply finished.", "open": True}]
     allowed.page.evaluate("told[0].notification.onclick()")
     assert allowed.page.evaluate("focused") == 1
     assert not told(allowed)[0]["open"]
@@ -188,7 +188,7 @@ def test_a_browser_that_denies_notifications_is_reported(sit_down: SitDown, alic
     tab = desk.open()
     assert tab.page.evaluate("asked") == 0
     choose(tab, "Yes")
-    expect(tab.page.get_by_role("alert").filter(has_text="notify of nothing")).to_be_visible()
+    expect(tab.page.get_by_role("alert").filter(has_text="blocks notifications")).to_be_visible()
     expect(notifying(tab, "No")).to_be_checked()
     assert tab.page.evaluate("[asked, localStorage.getItem('notify')]") == [1, None]
     expect_accessible(tab.page)

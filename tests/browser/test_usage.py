@@ -58,7 +58,7 @@ def test_the_menu_shows_the_usage_of_a_conversation(desk: Desk, tab: Tab) -> Non
     tab.page.route("**/usage/", lambda route: route.abort())
     desk.expect_error("ERR_FAILED|Failed to fetch|htmx:error")
     open_usage(tab)
-    expect(tab.page.locator("#toast")).to_contain_text("This could not be fetched.")
+    expect(tab.page.locator("#toast")).to_contain_text("This couldn't be loaded.")
 
 
 def open_usage(tab: Tab) -> None:

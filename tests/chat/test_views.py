@@ -156,7 +156,7 @@ async def test_the_upstreams_models_can_be_chosen(alices: AsyncClient, connected
 
 async def test_without_an_upstream_the_page_says_what_to_do(alices: AsyncClient) -> None:
     page = (await alices.get("/")).content.decode()
-    assert "No model is connected. An administrator can add one." in page
+    assert "No model is connected. Ask an administrator to connect one." in page
     assert "/admin/" not in page
     assert '<option value="" selected>No model</option>' in page
 
@@ -169,7 +169,7 @@ async def test_without_access_people_learn_whom_to_ask_and_administrators_where_
     to_ask = "You don't have access to any model. Ask your administrator for one."
     for browser, told in (
         (alices, to_ask),
-        (olives, "You don't have access to any model. Say who"),
+        (olives, "You don't have access to any model. Choose who"),
     ):
         offers = parse((await browser.get(path)).content.decode()).find(id="offers")
         assert " ".join(offers.text.split()).startswith(told)
@@ -178,7 +178,7 @@ async def test_without_access_people_learn_whom_to_ask_and_administrators_where_
     connected.enabled = False
     await connected.asave()
     offers = parse((await alices.get(path)).content.decode()).find(id="offers")
-    assert "No model is connected. An administrator can add one." in offers.text
+    assert "No model is connected. Ask an administrator to connect one." in offers.text
 
 
 async def test_a_failed_model_list_is_reported_without_the_key(

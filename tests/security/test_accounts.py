@@ -316,7 +316,7 @@ def test_the_setup_link_is_never_logged(site: Site) -> None:
             client.post(link, data={"username": "ada"})
         page = client.post(f"/setup/{path}/", data={"username": "ada"})  # the form had no token
         assert page.status_code == 403
-        assert "Go back, reload the page and send the form again" in page.text
+        assert "Go back, reload the page and submit the form again" in page.text
         assert client.get(f"/setup/{path}/").headers["referrer-policy"] == "strict-origin"
         server.wait_for("CSRF")
     assert path not in server.log[greeted:]

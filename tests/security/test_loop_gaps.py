@@ -170,7 +170,7 @@ async def test_megabytes_of_arguments_are_shown_in_part_and_stored_whole(
     reply = await tab.ask()
     await tab.until_ended()
     assert sum(len(frame) for frame in tab.frames) < 100_000
-    assert "more characters are kept and not shown here" in "".join(tab.frames)
+    assert "more characters are saved but not shown here" in "".join(tab.frames)
     message = await Message.objects.aget(pk=reply)
     assert len(message.rounds[0].tool_runs[0].arguments) > 100_000
     assert longest[0] < seconds_to_count(LONGEST)

@@ -389,7 +389,7 @@ async def test_sources_images_and_sound_are_shown_and_kept_under_the_answer(
         assert ">&lt;script&gt;alert(1)&lt;/script&gt;</a>" in html
         assert "b.example</span>" in html
         assert "javascript:" not in html
-        assert "spoke this reply" in html
+        assert "This was a spoken reply" in html
         assert f'<img src="{image}"' in html
         assert "/images/1/" not in html
         assert "tracker.example" not in html

@@ -18,7 +18,7 @@ def test_too_many_pages_are_refused_with_a_page_that_says_so(alice: User, alices
     allowances[alice.pk] = Allowance(0, 2)
     assert [alices.get("/help/").status_code for _ in range(3)] == [200, 200, 429]
     answer = alices.get("/help/")
-    assert "Too much at once" in answer.text
+    assert "Too many requests" in answer.text
     assert answer["Retry-After"] == "10"
 
 

@@ -14,7 +14,7 @@ from tests.support.page import parse
 from tests.support.reviewer import LIST, opened
 from tests.support.stored import end, reply_of
 
-FLAGGED = "Reviewers may read this chat if moderation, a rule or your thumb down flags it."
+FLAGGED = "Reviewers may read this chat if moderation, a rule or your thumbs down flags it."
 
 pytestmark = pytest.mark.django_db
 

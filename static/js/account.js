@@ -1,12 +1,11 @@
-// What this browser keeps for an account (drafts, the model last chosen) is neither shown nor left
-// to whoever signs in next. The names of its keys hold a token of the account, and the key `ACCOUNT`
-// says whose they are: nothing is kept while it is missing, and no other account's is while it is
-// there.
+// Per-account storage in this browser (drafts, the last chosen model), never shown or left to the
+// next person who signs in. Key names contain a token of the account. The key `ACCOUNT` holds the
+// token of the signed-in account: without it nothing is stored, and with it only that account's data.
 
 const PREFIX = "chatapp:";
 const ACCOUNT = "chatapp:account";
 const SIGNED_OUT = "/accounts/signed-out/";
-const account = document.querySelector("meta[name=account]")?.content; // the chat page alone has it
+const account = document.querySelector("meta[name=account]")?.content; // only the chat page has it
 
 const keyOf = (name) => `${PREFIX}${account}:${name}`;
 
@@ -17,20 +16,20 @@ export function names() {
   return ours.map((key) => key.slice(keyOf("").length));
 }
 
-// Keeps nothing once this browser was signed out, in whichever tab. No value is to forget the name.
+// Stores nothing once any tab has signed out. An empty value deletes the entry.
 export function keep(name, value) {
   if (localStorage.getItem(ACCOUNT) !== account) return;
   localStorage.removeItem(keyOf(name));
   try {
     if (value) localStorage.setItem(keyOf(name), value);
   } catch {
-    // It is more than a browser keeps for a site.
+    // The browser's quota for this site is used up.
   }
 }
 
 function forget(isKept) {
   for (const key of Object.keys(localStorage)) {
-    const isOurs = key.startsWith(PREFIX) || key.startsWith("draft:") || key === "model"; // of 0.2
+    const isOurs = key.startsWith(PREFIX) || key.startsWith("draft:") || key === "model"; // keys of version 0.2
     if (isOurs && !isKept(key)) localStorage.removeItem(key);
   }
 }
@@ -40,11 +39,11 @@ function signedIn() {
   localStorage.setItem(ACCOUNT, account);
 }
 
-// Whose the browser is now is another tab's doing: this page and what is typed here are not for who
-// may look at it next.
+// Another tab has signed out or in as someone else: hide this page and its drafts from the next
+// person.
 function leave(owner) {
   if (owner === account) return;
-  document.documentElement.hidden = true; // until the other page is there
+  document.documentElement.hidden = true; // until the other page has loaded
   location.replace(owner ? "/" : SIGNED_OUT);
 }
 
@@ -53,7 +52,7 @@ if (account) {
   addEventListener("storage", ({ key, newValue }) => {
     if (key === ACCOUNT) leave(newValue);
   });
-  // Where that was not heard, as by a page that stood still meanwhile.
+  // A page in the back/forward cache has missed the event.
   addEventListener("pageshow", ({ persisted }) => {
     if (persisted) leave(localStorage.getItem(ACCOUNT));
   });

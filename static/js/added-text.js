@@ -1,15 +1,15 @@
-// Words that join words, which is most of what a streaming reply brings, are written here: htmx would
-// parse two documents for each, mark the page and tell everybody. They join their text node, too, so
-// that a paragraph is one node and not one for each token: a word that is written to its end on the
-// next line is then no node that moves.
+// Appends plain text from streaming replies to the page. Most frames only add words, and htmx would
+// parse two documents for each, mark the page and fire events. The text is appended to the existing
+// text node, so that a paragraph is one node and not one per token; a word that wraps to the next
+// line while it is completed is then not a node that moves.
 
-// As chatapp/rendering/fragments/swaps.py writes it, with text alone.
+// As chatapp/rendering/fragments/swaps.py writes it, if it contains only text.
 const ADDED = /^<template hx-swap-oob="append target:([^" ]+)">([^<]*)<\/template>$/;
 
 const decoder = document.createElement("template");
-let waiting = []; // [where, what] in the order in which they came
+let waiting = []; // [{selector, escaped}] in order of arrival
 
-// Keeps what a frame adds until it is written; whether it is one that adds nothing but words.
+// Queues a frame's text until `write`. Returns whether the frame only adds text.
 export function keep(frame) {
   const [, selector, escaped] = ADDED.exec(frame) ?? [];
   if (!selector) return false;

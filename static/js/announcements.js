@@ -1,4 +1,4 @@
-// Tells a screen reader when a reply begins, waits, asks something and ends; not each word of it.
+// Tells screen readers when a reply begins, waits, asks something and ends, but not each word of it.
 
 import { OURS } from "./foreign.js";
 
@@ -10,7 +10,7 @@ document.addEventListener("htmx:after:settle", ({ target, detail }) => {
   for (const node of detail.newContent) {
     if (node.nodeType === Node.ELEMENT_NODE && node.closest("#messages")) announceArrived(node);
   }
-  // The same frame goes on to bring the notice.
+  // The notice comes later in the same frame.
   const isEnded = target.matches?.("[data-reply]:not([data-ending=streaming])");
   if (isEnded) setTimeout(announceEnding, 0, target);
 });

@@ -1,5 +1,5 @@
-// Forms of dialogs that are posted by hand, so that the page and its socket stay: the answer says
-// where to go, or why nothing was done.
+// Forms in dialogs, posted with fetch so that the page and its socket stay: the response is the
+// address to go to, or why nothing was done.
 
 import { refresh } from "./conversation-list.js";
 import { post } from "./keeping.js";

@@ -1,4 +1,4 @@
-// A form whose answer takes long says so, in its button, with the words of its `data-busy`.
+// A form with `data-busy` shows that text on its button while the response is awaited.
 
 const buttonOf = (form) => form.querySelector("[type=submit]");
 
@@ -8,10 +8,10 @@ document.addEventListener("submit", ({ target }) => {
   button.dataset.words = button.textContent;
   button.textContent = target.dataset.busy;
   button.ariaDisabled = "true";
-  target.inert = true; // once is enough
+  target.inert = true; // no second submit
 });
 
-// Whoever comes back to a page that the browser has kept finds it as it was.
+// A page restored from the back/forward cache gets its form back.
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-busy][inert]")) {
     buttonOf(form).textContent = buttonOf(form).dataset.words;

@@ -1,5 +1,5 @@
-// All scripts of the chat page, which is served them as one file: chatapp/server/middleware/bundles.py. They
-// run in this order, each after what it imports itself; foreign.js acts before any.
+// All scripts of the chat page, served as one file (chatapp/server/middleware/bundles.py). They run in
+// this order, each after its own imports; foreign.js must run first.
 
 import "./foreign.js";
 import "./htmx-socket.js";

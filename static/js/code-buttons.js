@@ -1,4 +1,4 @@
-// Each block of code gets its button that copies it, since the renderer writes none.
+// Adds a copy button to each code block; the renderer writes none.
 
 import { addressOf } from "./icons.js";
 
@@ -17,7 +17,7 @@ function addButtons(within) {
   within.querySelectorAll(".code").forEach(addButton);
 }
 
-// First in its block, since frames add to what stands last.
+// First in its block, because frames append to the last element.
 function addButton(code) {
   if (code.querySelector(":scope > [data-copy-code]")) return;
   const button = document.createElement("button");

@@ -1,12 +1,12 @@
-// Stop, Allow and Deny are kept until their reply has ended: said once more where a lost socket may
-// have swallowed them, and of no other reply.
+// Keeps Stop, Allow and Deny until their reply has ended, and sends them again after a reconnect,
+// since a lost socket may have swallowed them. They never apply to another reply.
 
 import { sendAgain } from "./htmx-socket.js";
 import { streaming } from "./page.js";
 
 const COMMANDS = ["stop", "allow", "deny"];
 
-let kept = []; // the messages, as they were sent, each with the replies that it is about
+let kept = []; // [{message, replies}]: messages as sent, with the ids of the replies they apply to
 
 function ofTheRunning() {
   const running = streaming();

@@ -1,52 +1,51 @@
-// Tells in one calm line that the connection is lost and when it is tried again, or why there will
-// be none.
+// Shows in one line that the connection is lost and when the next try is, or why there will be none.
 
 import { isStopKept } from "./commands.js";
 
-const QUIET = 1500; // ms: a loss shorter than this is not worth a word
+const QUIET = 1500; // ms: a shorter loss is not shown
 const SENTENCES = {
-  deactivated: "This account is not active any more. What you typed stays here.",
-  "too-many": "Too many of your tabs are open. Close some, then come back to this one.",
+  deactivated: "This account is no longer active. What you typed stays here.",
+  "too-many": "You have too many tabs open. Close some, then come back to this one.",
   "signed-out": "You are signed out. ",
 };
 
-let told = ""; // the connection's state
+let current = ""; // the connection's state
 let lostAt = 0, triesAt = 0; // by performance.now()
 let drawing = 0;
 
 document.addEventListener("chat:connection", ({ detail: { state, triesIn, isSure } }) => {
   const now = performance.now();
-  if (state !== told) lostAt = now;
+  if (state !== current) lostAt = now;
   if (isSure) lostAt = Math.min(lostAt, now - QUIET);
   triesAt = now + triesIn;
-  told = state;
+  current = state;
   clearInterval(drawing);
   if (state === "opening") drawing = setInterval(draw, 500);
   draw();
 });
 
-document.addEventListener("chat:shown", draw); // with a line of its own, which is hidden
+document.addEventListener("chat:shown", draw); // a new page has its own line, which is hidden
 
 function draw() {
   const line = document.getElementById("connection");
-  const sentence = told === "opening" ? lostSentence() : SENTENCES[told];
+  const sentence = current === "opening" ? lostSentence() : SENTENCES[current];
   line.hidden = !sentence;
   if (!sentence) return;
   if (line.firstChild?.data !== sentence) line.replaceChildren(sentence, ...after());
-  if (told === "opening") line.lastChild.textContent = countdown();
+  if (current === "opening") line.lastChild.textContent = countdown();
 }
 
 function after() {
-  if (told === "signed-out") return [signIn(), ", then come back: what you typed stays here."];
-  if (told !== "opening") return [];
+  if (current === "signed-out") return [signIn(), ", then come back: what you typed stays here."];
+  if (current !== "opening") return [];
   const seconds = document.createElement("span");
-  seconds.ariaHidden = true; // or each would be read aloud
+  seconds.ariaHidden = true; // or screen readers would read each second
   return [seconds];
 }
 
 function lostSentence() {
   if (performance.now() < lostAt + QUIET) return "";
-  return `Connection lost.${isStopKept() ? " The reply is stopped as soon as it is back." : ""} `;
+  return `Connection lost.${isStopKept() ? " The reply will be stopped as soon as it is back." : ""} `;
 }
 
 function countdown() {

@@ -1,7 +1,7 @@
-// Whether the tab has its socket: the URL follows what the page shows, a lost one is opened again,
-// and one that the person may not have stays closed. The state stands in #app's data-connection
-// (opening, open, or what ended it), and the document is told of each in `chat:connection`: with the
-// ms until the next try, and whether there is no doubt of the loss.
+// Keeps the tab's socket open. Its URL follows what the page shows, a lost socket is reopened, and one
+// that the person may not have stays closed. The state is in #app's data-connection (opening, open, or
+// what ended it); each change fires `chat:connection` on the document, with the ms until the next try
+// and whether the loss is certain.
 
 import { refresh } from "./conversation-list.js";
 import {
@@ -16,7 +16,7 @@ const SOON = 150, LATER = 3000, LATEST = 10_000; // ms
 const app = document.getElementById("app");
 let failures = 0;
 let triesAt = 0; // by performance.now()
-let wait = null; // ms until the next try, where the page itself gave the socket up
+let wait = null; // ms until the next try, if the page itself gave up the socket
 
 const hasEnded = () => ["signed-out", ...Object.values(ENDS)].includes(app.dataset.connection);
 
@@ -33,7 +33,7 @@ function url() {
   return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/${query}`;
 }
 
-// Asks for whatever the page does not have yet of what it shows.
+// Requests what is new in the shown conversation.
 export function watch() {
   if (isOpen()) send({ action: "watch", ...shown() });
 }
@@ -47,7 +47,7 @@ beforeConnecting(() => !hasEnded() && url());
 document.addEventListener("htmx:ws:after:connection", () => {
   if (failures) refresh();
   failures = 0;
-  if (openedUrl() !== url()) watch(); // the page has moved on while the socket was being opened
+  if (openedUrl() !== url()) watch(); // the page shows something else by now
   enter("open");
 });
 
@@ -56,14 +56,14 @@ document.addEventListener("htmx:ws:close", ({ detail: { code, reason } }) => {
   if (code === CLOSE.SIGNED_OUT) return askWhetherSignedIn(comeBack);
   if (reason !== "closed") return;
   failures += 1;
-  // One that is refused for want of a session looks like any that cannot be opened.
+  // A socket refused for lack of a session looks like any failure to connect.
   if (failures === 2 || failures % 5 === 0) askWhetherSignedIn();
   const delay = wait ?? backOff(code === CLOSE.FLOOD ? LATER : SOON);
   openAgainIn(delay, code);
   enter("opening", delay, wait !== null);
 });
 
-// Tabs that lost the same server do not come back to it in the same moment.
+// With jitter, so that tabs that lost the same server don't all reconnect at once.
 function backOff(least) {
   return Math.max(least, Math.min(SOON * 2 ** failures, LATEST)) * (0.7 + 0.6 * Math.random());
 }
@@ -74,15 +74,15 @@ function tryAgainIn(ms) {
   wait = null;
 }
 
-// The network is silent: a socket that was open is replaced at once, a try by another in a while.
+// The network is silent: replace an open socket at once, and a pending try after a delay.
 export const lose = () => tryAgainIn(isOpen() ? 0 : backOff(LATER));
 
 function comeBack() {
-  if (!takesMessages()) reopen(); // unless it has ended
+  if (!takesMessages()) reopen(); // does nothing if it has ended
   else if (performance.now() < triesAt) tryAgainIn(0);
 }
 
-// A session that got a new key, as by a new password, goes on in this browser with its new cookie.
+// After a password change the session has a new key, and this browser continues with the new cookie.
 async function askWhetherSignedIn(goOn = () => {}) {
   if ((await isSignedIn()) === false) endSignedOut();
   else goOn();
@@ -90,7 +90,7 @@ async function askWhetherSignedIn(goOn = () => {}) {
 
 function lookAgain() {
   if (document.hidden || isOpen() || document.readyState !== "complete") return;
-  if (hasEnded()) enter("opening"); // perhaps they came back from signing in
+  if (hasEnded()) enter("opening"); // they may have signed in meanwhile
   comeBack();
 }
 

@@ -1,22 +1,22 @@
-// The sidebar's lists: they mark the conversation that is shown, and are drawn anew where the server
-// says that rows stand elsewhere, and when this tab is looked at again: from the row that was their
-// first on, and with as many, so that they keep their place. Which list is shown (that of the day's
-// work, the archive, the trash) says data-shelf. The list of a project, on its page, goes along.
+// The sidebar's lists. They mark the shown conversation, and are reloaded when the server says that
+// rows have moved and when this tab becomes visible: from the same first row, with the same number of
+// rows, so that they keep their position. data-shelf says which list is shown (the main list, the
+// archive or the trash). The list on a project's page is reloaded with them.
 
 import { show } from "./sidebar.js";
 
-let wanted = null; // a shelf that was asked for and is not drawn yet
+let wanted = null; // the shelf that was requested and is not drawn yet
 
 const lists = () => document.getElementById("lists");
 const filed = () => document.getElementById("project-chats");
 export const shelf = () => document.getElementById("conversation-lists").dataset.shelf;
 
-// The shelf that a row stands on, and the project on whose page it does.
+// The shelf of a row, and the project whose page it is on.
 export const shelfOf = (row) => (row?.closest("#project-chats") ? "" : shelf()) || "list";
 export const projectOf = (row) => row.closest("[data-project-page]")?.dataset.projectPage ?? "";
 
 export function refresh(asked = wanted ?? shelf()) {
-  if (document.querySelector(".renaming")) return; // once that is done
+  if (document.querySelector(".renaming")) return; // the end of renaming refreshes again
   wanted = asked;
   ask(lists(), { shelf: asked, ...(asked === shelf() ? place(lists()) : {}) });
   if (filed()) ask(filed(), { project: projectOf(filed()), ...place(filed()) });
@@ -34,7 +34,7 @@ function place(list) {
   return { rows: rows.length, ...(isTop ? {} : { at, id }) };
 }
 
-// A row that was moved stands in one list: where it is drawn first, it leaves the other.
+// A moved row is in one list only: when one list draws it, it is removed from the other.
 function dropTwins(drawn) {
   const other = drawn === filed() ? lists() : filed();
   for (const row of drawn.querySelectorAll(".conversation")) {
@@ -69,7 +69,7 @@ document.addEventListener("click", ({ target }) => {
   const link = target.closest?.("[data-shelf-link]");
   if (!link) return;
   document.querySelector(".menu:popover-open")?.hidePopover();
-  show(); // a command may have pressed it
+  show(); // a search command may have clicked the link
   lists().scrollTop = 0;
   refresh(link.dataset.shelfLink);
 });

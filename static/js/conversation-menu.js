@@ -1,4 +1,4 @@
-// The menu of a conversation in a list: it has what can be done with one in that list.
+// The menu of a conversation in a list: shows the actions available in that list.
 
 import { choose } from "./keeping.js";
 import { closeMenu } from "./menus.js";
@@ -7,7 +7,7 @@ import { OURS } from "./foreign.js";
 import { rename } from "./renaming.js";
 import { startSelecting } from "./selecting.js";
 
-let row = null; // the one whose menu was opened last
+let row = null; // the row whose menu was opened last
 
 document.addEventListener("click", ({ target }) => {
   const options = target.closest?.(`.conversation > button${OURS}`);
@@ -23,7 +23,7 @@ document.addEventListener("beforetoggle", ({ target, newState }) => {
   const [pin, unpin] = ["pin", "unpin"].map((one) => target.querySelector(`[data-change=${one}]`));
   const usage = target.querySelector("[data-opens=conversation-usage]");
   usage.dataset.from = `${row.querySelector("button").dataset.url}usage/`;
-  document.getElementById(usage.dataset.opens)?.remove(); // of another, or as it was
+  document.getElementById(usage.dataset.opens)?.remove(); // it may show another conversation, or old figures
   if (place === "list") {
     pin.hidden = "pinned" in row.dataset;
     unpin.hidden = !pin.hidden;

@@ -1,6 +1,6 @@
-// Which conversation the page shows. Tells the document `chat:shown` where it is another one, or the
-// page's first, and `chat:named` where the new chat that it shows was stored and so has an address.
-// Where the shown one was deleted, a new chat takes its place: `chat:gone`, and then `chat:shown`.
+// Which conversation the page shows. Fires `chat:shown` on the document for the first conversation and
+// each other one, and `chat:named` when a new chat has been stored and so has an address. If the shown
+// conversation is deleted, a new chat takes its place: `chat:gone`, then `chat:shown`.
 
 import { setTitle } from "./page-title.js";
 
@@ -21,7 +21,7 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 
 const setAddress = (url) => history.replaceState({ ...history.state, htmx: true }, "", url);
 
-// Frames come late, too, where Back has led on and that conversation's page is awaited.
+// A frame may be late: Back may have led elsewhere while that page is still loading.
 function adopt({ url, title, conversation, temporary }) {
   if (!url) return;
   const heading = document.getElementById("title");

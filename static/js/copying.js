@@ -1,19 +1,19 @@
-// Copies a reply, a block of code, the address of a message, or a text that a button holds. A reply is copied as the Markdown
-// that the server has of it, and as the HTML that is shown, for whatever takes either.
+// Copies a reply, a code block, a link to a message, or a button's text. A reply is copied both as
+// Markdown, from the server, and as the HTML that is shown; the target application chooses.
 
 import { announce } from "./announcements.js";
 import { addressOf } from "./icons.js";
 import { say } from "./page.js";
 
-const FAILED = "That could not be copied. Select the text and copy it by hand.";
-const NOT_FETCHED = "The server did not give the reply's text, so nothing is copied. Try again in a moment.";
+const FAILED = "Couldn't copy. Select the text and copy it manually.";
+const NOT_FETCHED = "The reply's text couldn't be loaded, so nothing was copied. Try again in a moment.";
 
 document.addEventListener("click", ({ target }) => {
   const button = target.closest?.("[data-copy], [data-copy-code], [data-copy-link], [data-copy-text]");
   if (button) copy(button);
 });
 
-// The kinds of content are promises: a browser that asks for its person's click waits for no fetch.
+// The contents are promises: browsers require a user gesture and would not wait for a fetch.
 async function copy(button) {
   const kinds = button.dataset.copy ? kindsOfReply(button) : { "text/plain": textOf(button) };
   let problem = "";
@@ -57,12 +57,12 @@ async function write(kinds) {
   try {
     const blobs = Object.entries(kinds).map(([type, content]) => {
       const blob = Promise.resolve(content).then((text) => new Blob([text], { type }));
-      blob.catch(() => {}); // not every browser looks at all of them
+      blob.catch(() => {}); // some browsers don't await all of them
       return [type, blob];
     });
     await navigator.clipboard.write([new ClipboardItem(Object.fromEntries(blobs))]);
   } catch {
-    await writeByHand(kinds); // the clipboard is closed to pages that are not served over TLS
+    await writeByHand(kinds); // no clipboard API without TLS
   }
 }
 
@@ -78,7 +78,7 @@ async function writeByHand(kinds) {
   area.className = "visually-hidden";
   const focused = document.activeElement;
   document.body.append(area);
-  area.select(); // or there is nothing to copy
+  area.select(); // copying needs a selection
   document.addEventListener("copy", put);
   const isDone = document.execCommand("copy");
   document.removeEventListener("copy", put);

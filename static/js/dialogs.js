@@ -1,6 +1,6 @@
-// Dialogs: a button with data-opens opens the one of that id, and so does "?" the sheet of shortcuts.
-// One that the page does not have comes from the button's data-from when it is first opened.
-// data-closes and a click beside it close it, as the browser does by Escape.
+// Dialogs: a button with data-opens opens the dialog with that id; "?" opens the keyboard shortcuts. A
+// dialog that is not on the page is loaded from the button's data-from. data-closes and a click
+// outside close it, as the browser does on Escape.
 
 import { OURS } from "./foreign.js";
 import { closeMenu } from "./menus.js";
@@ -8,13 +8,13 @@ import { tell } from "./toast.js";
 
 const isWrittenIn = (target) => target.matches?.("input, textarea, select, [contenteditable]");
 
-// Where the focus goes when it closes is where it is when it opens: no item of a menu that is gone.
+// Closes the menu first: on closing, the focus returns to where it was, not to a hidden menu item.
 export async function open(id) {
   closeMenu();
   if (awaited.has(id)) return;
   if (!document.getElementById(id)) await fetched(id);
   const dialog = document.getElementById(id);
-  if (!dialog) tell("This could not be fetched. Try again in a moment.");
+  if (!dialog) tell("This couldn't be loaded. Try again in a moment.");
   else if (!document.querySelector(":modal")) dialog.showModal();
 }
 

@@ -1,7 +1,7 @@
-// Typed text is never lost: what a tab's box holds is kept by this browser for the account, by its
-// conversation, and a prompt with it until the server has it. What a tab leaves behind goes to the
-// next one that shows the conversation; whether it is still there says a lock, which ends with its
-// page. (Browsers have locks in secure contexts; elsewhere drafts of other tabs are taken, too.)
+// Never loses typed text: the browser stores the content of each tab's message box per account and
+// conversation, and a prompt until the server has it. A closed tab's draft goes to the next tab that
+// shows the conversation. A lock, released with its page, says whether a tab is still open. (Browsers
+// only have locks in secure contexts; elsewhere, other tabs' drafts are taken too.)
 
 import { keep, kept, names } from "./account.js";
 import { newId } from "./ids.js";
@@ -10,10 +10,10 @@ import { fillAbove, written } from "./message-box.js";
 import { conversation } from "./page.js";
 import { bubbleOf, putBack, unanswered } from "./prompt.js";
 
-const RELOADED = "draft"; // in the tab's own storage: what it left behind when it was reloaded
+const RELOADED = "draft"; // in sessionStorage: the draft's name across a reload
 
 const kind = () => `draft:${conversation() || "new"}`;
-let name = ""; // of this tab's, where it shows what it shows now
+let name = ""; // of this tab's draft for what it shows now
 let letGo = () => {};
 
 function keepDraft() {
@@ -65,7 +65,7 @@ function take(other) {
   keep(other, "");
 }
 
-// What was typed for a conversation that is gone stays in the box, which is the new chat's now.
+// Text typed for a deleted conversation stays in the box, which now belongs to the new chat.
 function moveOn() {
   fillAbove(...(unanswered()?.parts ?? []));
   keep(name, "");

@@ -1,13 +1,13 @@
-// A conversation that is dragged onto a project goes into it, and with it those that are selected;
-// onto the list, but not that of the archive or the trash, it comes out again. The menu's "Move to…"
-// does the same.
+// Dragging a conversation onto a project moves it there, together with the other selected ones if it
+// is selected; dragging it onto the main list takes it out of its project. The menu's "Move to…" does
+// the same.
 
 import { projectOf, shelf } from "./conversation-list.js";
 import { OURS } from "./foreign.js";
 import { change, choose } from "./keeping.js";
 import { selection } from "./selecting.js";
 
-let dragged = null; // where they come from: a project, or "" for the list
+let dragged = null; // the project that they come from, or "" for the list
 
 document.addEventListener("dragstart", ({ target, dataTransfer }) => {
   const row = target.closest?.(`.conversation${OURS}`);
@@ -23,7 +23,7 @@ document.addEventListener("dragend", () => {
   mark(null);
 });
 
-// The element under the pointer that takes them, and the project that it stands for.
+// Returns the drop target under the pointer: a project or the main list.
 function placeAt(target) {
   if (dragged === null) return null;
   const project = target.closest?.("[data-project]");

@@ -1,18 +1,18 @@
-// A page draws no more often than it can afford: after a frame that showed something new, what comes
-// next waits for as many times as long as such a frame takes, so that typing and scrolling stay quick
-// on a slow machine. On a usual one that is less than the time between two tokens.
+// Limits how often the page draws: after a frame that showed something new, the next update waits a
+// multiple of the time that such a frame takes, so that typing and scrolling stay fast on a slow
+// machine. On a typical one the wait is shorter than the time between two tokens.
 
 import { keep, write } from "./added-text.js";
 
-const REST = 10; // times as long as a frame takes, itself among them
-const LONGEST = 100; // ms that anything waits
-const TOGETHER = 8; // ms: what comes so soon after something is in the same frame
-const MEASURED = 10; // one time in so many
+const REST = 10; // multiple of a frame's duration, the frame included
+const LONGEST = 100; // ms
+const TOGETHER = 8; // ms: updates this close are in the same frame
+const MEASURED = 10; // every n-th write is measured
 
 let writes = 0;
 let rest = 0; // ms
 let shownAt = -Infinity;
-let isTimed = false; // what is kept
+let isTimed = false; // a timer will write what is queued
 
 document.addEventListener("htmx:ws:before:message:incoming", (event) => {
   const { message, waitUntil } = event.detail;
@@ -28,7 +28,7 @@ document.addEventListener("htmx:ws:before:message:incoming", (event) => {
 
 document.addEventListener("htmx:before:swap", show);
 
-// A page that nobody sees draws nothing, and its timers are slow.
+// A hidden page draws nothing, and its timers are throttled.
 function wait() {
   const since = performance.now() - shownAt;
   return since < TOGETHER || document.hidden ? 0 : rest - since;
@@ -54,8 +54,8 @@ function show() {
   if (now - shownAt >= TOGETHER) shownAt = now;
 }
 
-// Layout is asked for here, since it would come before or in the frame, by what has the focus. The
-// message comes once the frame is drawn.
+// Forces layout here, because depending on the focus it would otherwise run before or in the frame.
+// The message arrives once the frame is drawn.
 function measure(startedAt) {
   document.body.getBoundingClientRect();
   const written = performance.now() - startedAt;

@@ -1,8 +1,8 @@
-// Runs before the page is drawn, so it is no module: it sets what this browser was told in the
-// account's menu, the theme for one, which would flash otherwise; and keeps for the server how far
-// the browser's clock is from UTC, so that it knows what "Yesterday" is. Keys that an input method
-// takes reach no other script. And what is sent before the modules can send it waits for them: Enter
-// would make a new line until then, and Send do nothing.
+// Runs before the page is drawn, so it is not a module. It applies the settings from the account menu,
+// such as the theme, which would otherwise flash, and stores the browser's offset from UTC in a cookie,
+// so that the server knows what "Yesterday" is. It hides keys used by an input method from the other
+// scripts. And it holds a prompt sent before the modules have loaded: until then, Enter would insert a
+// new line and Send would do nothing.
 
 {
   const year = 31536000; // s
@@ -14,17 +14,17 @@
   document.cookie = `utc-offset=${offset}; path=/; max-age=${year}; samesite=lax`;
 }
 
-// Safari ends a composition before its last key, which is told by the code 229 alone.
+// Safari ends a composition before its last keydown, which only the key code 229 identifies.
 addEventListener("keydown", (event) => {
   if (event.isComposing || event.keyCode === 229) event.stopImmediatePropagation();
 }, true);
 
 {
-  let text = ""; // that is to be sent, unless it is changed meanwhile
+  let text = ""; // to be sent, unless it is changed meanwhile
 
   const box = () => document.getElementById("message");
 
-  // As send-by.js says it.
+  // The same rule as in send-by.js.
   const sends = ({ key, ctrlKey, metaKey, shiftKey }) => {
     if (key !== "Enter") return false;
     const isTouched = matchMedia("(pointer: coarse)").matches;

@@ -1,7 +1,7 @@
-// An earlier prompt is changed in the message box: its text takes the place of what stood there, which
-// comes back when the edit was sent or given up. The pencil of a prompt begins it, as does ArrowUp in
-// an empty box of the last one; Escape gives it up. Nothing is overwritten: the server stores what was
-// sent beside the earlier prompt.
+// Edits an earlier prompt in the message box. Its text replaces the draft there, which comes back when
+// the edit is sent or cancelled. A prompt's pencil starts an edit, as does ArrowUp in an empty box for
+// the last prompt; Escape cancels it. Nothing is overwritten: the server stores an edit as another
+// version.
 
 import { announce } from "./announcements.js";
 import { OURS } from "./foreign.js";
@@ -9,14 +9,14 @@ import { box, fill, fillAbove, form, written } from "./message-box.js";
 import { say } from "./page.js";
 import { parted } from "./pasting.js";
 
-const FAILED = "The server did not give the prompt's text. Try again in a moment.";
+const FAILED = "The prompt's text couldn't be loaded. Try again in a moment.";
 
-let edited = null; // {prompt, aside}: what is changed, and what stood in the box
+let edited = null; // {prompt, aside}: the prompt's id, and the draft that was in the box
 let isSent = false;
 
 export const edit = () => edited;
 
-// Goes on with an edit, as it was left.
+// Resumes an edit.
 export function resume(prompt, ...parts) {
   edited = { prompt, aside: edited ? edited.aside : written() };
   fill(...parts);
@@ -29,7 +29,7 @@ async function begin({ edit: prompt, text: address }) {
   resume(prompt, ...parted(await answer.text()));
   say("");
   box().focus({ preventScroll: true });
-  announce("Editing an earlier prompt. Escape gives it up.");
+  announce("Editing an earlier prompt. Press Escape to cancel.");
 }
 
 function end() {
@@ -71,7 +71,7 @@ document.addEventListener("keydown", (event) => {
   if (key === "Escape" && edited) giveUp();
   else if (key === "ArrowUp" && target === box() && !written().join("") && !edited && last) begin(last.dataset);
   else return;
-  event.preventDefault(); // nor is a reply stopped
+  event.preventDefault(); // Escape must not stop a reply, too
 }, true);
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail }) => {

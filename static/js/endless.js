@@ -1,12 +1,12 @@
-// Lists that go on in both directions: the server sends a page where an edge comes near, and the
-// other end is dropped where there are more rows than a page should hold; an edge there brings them
-// back. What is looked at stays where it is.
+// Lists that scroll endlessly in both directions: when an edge comes near, the server sends the next
+// page, and rows beyond a maximum are dropped at the other end, where a new edge loads them again. The
+// rows in view keep their position.
 
-const MOST = 300; // rows, after which there are as many as KEPT
+const MOST = 300; // rows; if there are more, KEPT remain
 const KEPT = 240;
 
-let spent = null; // the edge whose page is being put in its place
-let held = null; // a row that is looked at, and where it was
+let spent = null; // the edge that is being replaced by its page
+let held = null; // a visible row and its position
 
 const isEndless = (list) => list?.matches?.(".endless");
 const rowsOf = (list) => [...list.querySelectorAll(".conversation")];
@@ -32,7 +32,7 @@ function hold(list) {
   const scroller = list.closest(".scrolls");
   const row = rowsOf(list).find((one) => one.getBoundingClientRect().bottom > top(scroller));
   held = row && { row, at: top(row) };
-  scroller.style.overflowAnchor = "none"; // or the browser would do it, too
+  scroller.style.overflowAnchor = "none"; // or the browser would adjust it, too
 }
 
 function letGo(list) {
@@ -41,7 +41,7 @@ function letGo(list) {
   requestAnimationFrame(() => { scroller.style.overflowAnchor = ""; });
 }
 
-// A row that moved meanwhile came twice, and so does a heading where two pages meet.
+// Removes duplicates: rows that moved between the requests, and a heading where two pages meet.
 function tidy(list) {
   const ids = new Set();
   let day = "";
@@ -61,12 +61,12 @@ function dropAbove(list) {
   if (rows.length <= MOST) return;
   const first = rows.at(-KEPT);
   tell("above", list, rows.slice(0, -KEPT));
-  let day = null; // under which the first one stands
+  let day = null; // the heading of the first kept row
   while (list.firstElementChild !== first) {
     if (list.firstElementChild.matches(".day")) day = list.firstElementChild;
     list.firstElementChild.remove();
   }
-  day?.removeAttribute("id"); // what is used next comes to stand where that was
+  day?.removeAttribute("id"); // it is no longer the place for new rows
   list.prepend(edge("newer", "after", "afterbegin", first), ...(day ? [day] : []));
   htmx.process(list.firstElementChild);
 }

@@ -1,10 +1,10 @@
-// Pages that cannot be shown in this one: an error's and one that was redirected to are opened as
-// pages of their own; where there is no answer, this page stays and says so.
+// Pages that can't be shown inside this one: error pages and redirects are opened as full pages. If
+// the server does not answer, this page stays and says so.
 
 import { endSignedOut } from "./connection.js";
 import { say } from "./page.js";
 
-const AWAY = "The server can't be reached, so this page stays as it is. Try again in a moment.";
+const AWAY = "Can't reach the server, so this page is still shown. Try again in a moment.";
 const READ = 8000; // ms
 
 document.addEventListener("htmx:before:response", (event) => {
@@ -23,7 +23,7 @@ document.addEventListener("htmx:error", ({ detail }) => {
 
 document.addEventListener("chat:connection", unsay);
 
-// Once it can be reached, which the heartbeat sees to.
+// Clears the line once the server can be reached; the heartbeat detects that.
 function unsay() {
   const isBack = document.getElementById("app").dataset.connection === "open";
   if (isBack && document.getElementById("problem").textContent === AWAY) say("");

@@ -1,15 +1,15 @@
-// What a person thinks of a reply. Escape gives up what is typed into its note and folds that; where
-// nothing came of a press or of Save, a line says so.
+// Feedback on a reply. Escape discards what is typed into the note and folds it; if a thumb or Save
+// fails, a toast says so.
 
 import { announce } from "./announcements.js";
 import { OURS } from "./foreign.js";
 import { tell } from "./toast.js";
 
-const FAILED = "That did not work. Nothing was changed: try again in a moment.";
+const FAILED = "That didn't work. Nothing was changed. Try again in a moment.";
 
 const isFeedback = (target) => target.matches?.(`.feedback${OURS}`);
 
-// Before all others: nor is an edit given up, or a reply stopped.
+// Capturing, so that Escape neither cancels an edit nor stops a reply.
 document.addEventListener("keydown", (event) => {
   const note = event.target.closest?.(`.note[open]${OURS}`);
   if (event.key !== "Escape" || !note) return;
@@ -29,7 +29,7 @@ document.addEventListener("htmx:error", ({ target }) => {
   if (isFeedback(target)) tell(FAILED);
 });
 
-// Save goes with the note, and leaves its place to what unfolds that again.
+// Saving folds the note and hides Save: move the focus to the note's button.
 document.addEventListener("htmx:after:settle", ({ target }) => {
   if (!isFeedback(target)) return;
   const note = document.activeElement.closest(".note:not([open])");

@@ -1,5 +1,5 @@
-// Who pressed a button that goes away keeps their place: Stop and Send take each other's, and Allow
-// and Deny go as soon as they are pressed. With the reply that was chosen of several the others go.
+// Moves the focus on when the pressed button disappears: Stop and Send replace each other, Allow and
+// Deny disappear when pressed, and choosing one of several replies removes the others.
 
 import { OURS } from "./foreign.js";
 import { focusBox } from "./message-box.js";
@@ -8,7 +8,7 @@ import { isStreaming } from "./page.js";
 const isNowhere = () => document.activeElement === document.body;
 
 let hasChosen = false;
-let answered = ""; // the id of the tool call that was answered by key
+let answered = ""; // the id of the tool call that was answered with the keyboard
 
 document.addEventListener("click", ({ target, detail: clicks }) => {
   hasChosen = Boolean(target.closest?.(`.beside-choose${OURS}`));

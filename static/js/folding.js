@@ -1,6 +1,6 @@
-// A long prompt is folded until its button is pressed, or until the browser shows a place of it that
-// is folded: what is searched for, or a link that gets the focus. All of the text stays there to be
-// found and read aloud.
+// A long prompt is folded until its button is pressed, or until the browser scrolls to a hidden part of
+// it: a match of find-in-page, or a link that gets the focus. All of its text stays in the page, for
+// searching and screen readers.
 
 const buttonOf = (text) => document.querySelector(`[data-unfold][aria-controls="${text.id}"]`);
 

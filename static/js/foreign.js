@@ -1,16 +1,16 @@
-// Foreign text: what a person, a model or a tool wrote. It stands in elements with `hx-ignore`, and
-// what is below those acts on nothing. The server's cleaner sees to that; this is a second lock,
-// which does not rely on it.
+// Makes untrusted HTML inert: what a person, a model or a tool wrote. It is inside elements with
+// `hx-ignore`, and nothing below those may trigger anything. The server's sanitizer ensures that; this
+// is a second line of defence, which does not rely on it.
 //
 // Under `hx-ignore` htmx 4.0.1 makes no request, boosts no link and runs no `hx-on`, but it still
-// obeys hx-ws:send, hx-ws:connect, hx-preserve and hx-swap-oob there. So an element of foreign text
-// keeps the attributes that rendered text may have, which the server names for each tag, and loses
-// all others before htmx or a script of ours can see them. Only frames may swap out of band; theirs
-// hold the text in a template, where htmx does not look for more of them.
+// obeys hx-ws:send, hx-ws:connect, hx-preserve and hx-swap-oob there. So elements in untrusted text
+// keep only the attributes that rendered text may have, which the server lists for each tag; all others
+// are removed before htmx or our scripts can see them. Only frames may swap out of band; their text is
+// in a template, where htmx does not look for further swaps.
 
 import { dropSwapsOutOfBand, swapsOf } from "./htmx-socket.js";
 
-// Behind a selector of ours: a class or attribute of ours says nothing in foreign text.
+// Appended to our selectors: our classes and attributes mean nothing in untrusted text.
 export const OURS = ":not([hx-ignore] *)";
 
 const LISTED = Object.fromEntries(
@@ -27,8 +27,8 @@ document.addEventListener("htmx:before:swap", (event) => {
   for (const swap of swapsOf(event)) disarm(swap.fragment, isWithinForeign(swap));
 });
 
-// What takes an element's own place is as foreign as what is around it: `#problem` is ours, its text
-// is not.
+// What replaces an element itself is as untrusted as its surroundings: `#problem` is ours, its text is
+// not.
 function isWithinForeign({ target, isOuter }) {
   const around = isOuter ? target?.parentElement : target;
   return Boolean(around?.closest?.("[hx-ignore]"));

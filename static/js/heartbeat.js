@@ -1,30 +1,29 @@
-// A network that goes silent closes no socket, and no page sees a server's pings. So while this one
-// is seen, or a reply streams, it asks the server after two seconds without a word whether it is
-// there; where no answer comes, the connection is lost. One that nobody sees asks as soon as somebody
-// comes back to it.
+// Detects a silent network, which closes no socket; scripts can't see the server's pings. While the
+// page is visible or a reply streams, it sends a beat after two seconds of silence; without an answer,
+// the connection counts as lost. A hidden page sends one as soon as it becomes visible.
 //
-// Ticks are counted and not time: a page that was busy or asleep first takes what has come.
+// It counts ticks, not time: a page that was busy or asleep first handles what has arrived.
 
 import { lose } from "./connection.js";
 import { isOpen, isOpening, send, unsentBytes } from "./htmx-socket.js";
 import { isStreaming } from "./page.js";
 
-const TICK = 1000; // ms; what follows is in ticks
-const ASKS = 2; // without a word, until it asks
-const ANSWERED = 2, OPENED = 4, LONGEST = 30; // that an answer and an opening socket get
+const TICK = 1000; // ms; the numbers below are in ticks
+const ASKS = 2; // of silence before it sends a beat
+const ANSWERED = 2, OPENED = 4, LONGEST = 30; // time limits for an answer and for opening a socket
 const ANSWER = "<!---->"; // chatapp/server/socket_protocol.py
 
-let quiet = 0; // since something was heard
-let asked = null; // how quiet it was when it asked
-let patience = ANSWERED; // more where that was too short: a large frame on a slow line is silence
-let tries = 0; // to open a socket, in vain
+let quiet = 0; // ticks since anything was received
+let asked = null; // `quiet` when the beat was sent
+let patience = ANSWERED; // grows if it was too short: a large frame on a slow line looks like silence
+let tries = 0; // failed tries to open a socket
 let unsent = 0; // bytes
 
 function tick() {
   const before = unsent;
   unsent = unsentBytes();
   quiet += 1;
-  if (unsent < before) hear(); // a long prompt is on its way
+  if (unsent < before) hear(); // a long prompt is still being sent
   if (isOpening()) awaitSocket();
   else if (isOpen() && (isStreaming() || !document.hidden)) awaitWord();
   else hear();

@@ -1,4 +1,4 @@
-// The icons that scripts draw, from the sprite that the page's own come from.
+// Icons for scripts, from the same sprite as the page's.
 
 const { icons } = document.body.dataset;
 

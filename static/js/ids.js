@@ -1,6 +1,6 @@
-// Ids that nobody else has made.
+// Unique ids.
 
-// A UUID of version 4 (RFC 9562). `crypto.randomUUID` is there in secure contexts alone.
+// A UUID of version 4 (RFC 9562). `crypto.randomUUID` only exists in secure contexts.
 export function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;

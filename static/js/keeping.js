@@ -1,15 +1,15 @@
-// What is done with conversations as a whole, one or many: pinned, archived, moved, put into the trash
-// and brought back. Whatever asks for it says with `choose` which ones are meant.
+// Actions on whole conversations, one or many: pin, archive, move, trash, restore. Callers say with
+// `choose` which conversations are meant.
 
 import { refresh } from "./conversation-list.js";
 import { focusUndo, tell } from "./toast.js";
 
-const FAILED = "That did not work. Nothing was changed: try again in a moment.";
+const FAILED = "That didn't work. Nothing was changed. Try again in a moment.";
 const UNDONE_BY = {
   archive: "unarchive", unarchive: "archive", trash: "restore", pin: "unpin", unpin: "pin",
 };
 
-let chosen = new Map(); // ids → the project that each is in, "" for none
+let chosen = new Map(); // id → the project that it is in, "" for none
 
 export function choose(places) {
   chosen = places;
@@ -33,7 +33,7 @@ function undoOf(action, { project: here = "" }, places) {
   return UNDONE_BY[action] ? () => change(UNDONE_BY[action], {}, places) : null;
 }
 
-// Each to where it was, as one act: a selection may be of several lists.
+// Moves each back to where it was, as one action: a selection may come from several lists.
 async function moveBack(places, here) {
   const answers = [];
   for (const project of new Set(places.values())) {
@@ -45,7 +45,7 @@ async function moveBack(places, here) {
   end(failed ?? { ok: true, text }, () => change("move", here || {}, places));
 }
 
-// {ok, text}: what was done, or why nothing was.
+// Returns {ok, text}: what was done, or why nothing was.
 export async function post(url, fields, ids = []) {
   const body = new FormData();
   body.set("csrfmiddlewaretoken", document.querySelector("#selection [name=csrfmiddlewaretoken]").value);

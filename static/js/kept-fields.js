@@ -1,5 +1,5 @@
-// Where a password is asked for in between, what was typed into the staff's forms stands there again, for
-// whoever typed it.
+// Restores what was typed into a staff form after the person had to enter their password in between;
+// only for the same person.
 
 const KEY = "kept-fields";
 const NEVER_KEPT = ["password", "file", "hidden", "submit", "button"];
@@ -29,13 +29,13 @@ function restore({ path, by, at, values }) {
   const fields = form ? fieldsOf(form) : [];
   if (path !== location.pathname || by !== person || fields.length !== values.length) return;
   for (const [number, field] of fields.entries()) fill(field, values[number]);
-  const said = document.createElement("p");
-  said.textContent = "Your password was asked for first, so nothing is done yet. What you typed stands here again.";
+  const line = document.createElement("p");
+  line.textContent = "You had to enter your password first, so nothing has changed yet. What you typed has been restored.";
   const place = document.createElement("div");
   place.className = "messages";
   main.prepend(place);
   place.setAttribute("role", "status");
-  place.append(said);
+  place.append(line);
   form.querySelector("[type=submit]")?.focus();
 }
 

@@ -1,15 +1,15 @@
-// A list may be read before a frame that comes while it is on its way. One that takes the mark of a
-// running reply away came too early, so the mark goes when the list comes; one that brings a row came
-// to the list before, so the list is asked for again.
+// A list that was requested may be older than a frame that arrives before it. If that frame removed the
+// mark of a running reply, the mark is removed again when the list arrives; if it added a row, the list
+// is requested again.
 
 import { refresh } from "./conversation-list.js";
 
 const GONE = /delete target:#(running-[0-9a-f-]+)/;
 const ROW = /<li class="conversation" id="nav-/;
 
-const asked = new WeakMap(); // a request → when
-const gone = new Map(); // a mark's id → when
-let broughtAt = 0; // when a row came last
+const asked = new WeakMap(); // request → time
+const gone = new Map(); // a mark's id → time
+let broughtAt = 0; // time of the last added row
 
 document.addEventListener("htmx:ws:before:message:incoming", ({ detail: { message } }) => {
   const mark = GONE.exec(message.data)?.[1];

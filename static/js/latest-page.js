@@ -1,7 +1,7 @@
-// Of two pages that were asked for, the one that was asked for last is shown, whichever comes last:
-// who has clicked on another conversation, or went back, does not want the one before any more.
+// Shows the page that was requested last, even if an earlier response arrives after it: after another
+// click, or Back, the earlier page is no longer wanted.
 
-let latest = null; // the request for what main is to show
+let latest = null; // the latest request for the content of main
 
 document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
   if (ctx.target?.id === "main") latest = ctx;

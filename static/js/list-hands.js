@@ -1,4 +1,4 @@
-// What is done by hand with conversations and projects: static/js/when-wanted.js fetches it.
+// Actions on conversations and projects, loaded by static/js/when-wanted.js.
 
 import "./keeping.js";
 import "./renaming.js";

@@ -1,6 +1,6 @@
-// Menus: popovers of the class "menu", each beside the button that opened it. The browser opens them
-// and closes them again by Escape or a click elsewhere; here they get their place, the arrow keys go
-// through what they hold, and the focus comes back to the button.
+// Menus: popovers with the class "menu" next to the button that opened them. The browser opens and
+// closes them; this positions them, moves through their items with the arrow keys, and returns the
+// focus to the button.
 
 import { OURS } from "./foreign.js";
 
@@ -11,7 +11,7 @@ let opener = null; // the button of the menu that is open or was last
 
 const openMenu = () => document.querySelector(".menu:popover-open");
 
-// Whose menu it is. A second button of an open menu would close it only.
+// Remembers the opener. Another button of the same menu would only close it if it is open.
 document.addEventListener("click", ({ target }) => {
   const button = target.closest?.(`button[popovertarget]${OURS}`);
   if (!button) return;
@@ -29,7 +29,7 @@ document.addEventListener("toggle", ({ target, newState }) => {
   if (newState === "open") shownItems(target)[0].focus();
 }, true);
 
-// Below the button or above it, and along its left or right side: where there is more room.
+// Below or above the button, aligned left or right: where there is more room.
 function place(menu) {
   const { left, right, top, bottom } = opener.getBoundingClientRect();
   const { clientWidth: width, clientHeight: height } = document.documentElement;
@@ -57,7 +57,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") closeMenu();
   else if (step) step(shownItems(menu)).focus();
   else return;
-  event.preventDefault(); // or it stopped a reply, too
+  event.preventDefault(); // or Escape would stop a reply, too
 }, true);
 
 const shownItems = (menu) => [...menu.querySelectorAll(ITEMS)].filter((item) => item.offsetParent);

@@ -1,8 +1,8 @@
-// The message box: it grows with its text, a suggestion fills it, and the document is told in
-// `chat:typed` of each change, by whomever. What is to be sent is in two parts: what was typed, and
-// beside the box what was pasted (pasting.js), which is sent below it.
+// The message box: grows with its text, is filled by suggestions, and fires `chat:typed` on the
+// document at each change, also by scripts. A message has two parts: what was typed, and a long pasted
+// text next to the box (pasting.js), which is sent below it.
 
-const FINE_POINTER = matchMedia("(pointer: fine)"); // focus brings up no keyboard on the screen
+const FINE_POINTER = matchMedia("(pointer: fine)"); // focusing opens no on-screen keyboard
 const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
 const RIGHT_TO_LEFT =
   /\p{Script=Hebrew}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Thaana}|\p{Script=Nko}|\p{Script=Adlam}/u;
@@ -28,19 +28,19 @@ export function attach(text) {
   changed();
 }
 
-// What was given back takes no place of what was typed meanwhile.
+// Returned text goes above what was typed meanwhile.
 export function fillAbove(...parts) {
   if (parts.some(Boolean)) fill(...written().map((part, number) => joined(parts[number], part)));
 }
 
-// A pair of surrogates is one, as Python counts.
+// Counts a surrogate pair as one character, as Python does.
 const charactersIn = (text) =>
   text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 
-// As toLocaleString("en") would, whose first call stands in the way for longer than all else here.
+// Like toLocaleString("en"), whose first call is slower than everything else here.
 const grouped = (number) => `${number}`.replace(/\B(?=(\d{3})+$)/g, ",");
 
-// Why the text can't be sent; empty where it can.
+// Why the text is too long to be sent, or an empty string.
 export function tooLong() {
   const most = Number(box().dataset.mostCharacters);
   const length = charactersIn(joined(...written()));
@@ -50,12 +50,12 @@ export function tooLong() {
 }
 
 export function focusBox() {
-  if (document.querySelector(".renaming")) return; // a double click opens a chat, too, a moment later
+  if (document.querySelector(".renaming")) return; // a double click also opens the chat, a moment later
   if (FINE_POINTER.matches) box().focus({ preventScroll: true });
 }
 
-// As dir="auto" would: with that Chromium reads all lines again for each line of a long paste, ten
-// seconds for 45,000 lines.
+// Like dir="auto", with which Chromium is quadratic in the lines of a long paste: ten seconds for
+// 45,000 lines.
 function direct() {
   const letter = box().value.match(/\p{L}/u)?.[0] ?? "";
   box().dir = RIGHT_TO_LEFT.test(letter) ? "rtl" : "ltr";

@@ -1,4 +1,4 @@
-// What is done by hand at a message: static/js/when-wanted.js fetches it.
+// Actions on messages, loaded by static/js/when-wanted.js.
 
 import "./message-menu.js";
 import "./feedback.js";

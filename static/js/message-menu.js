@@ -1,5 +1,5 @@
-// What the menu of a message does: another model answers, a conversation of its own begins there, or
-// the message goes with all that follows it. That can be undone until the person goes on.
+// The menu of a message: retry with another model, fork the conversation, or delete the message with
+// everything after it. Deleting can be undone until the person continues the conversation.
 
 import { OURS } from "./foreign.js";
 import { closeMenu } from "./menus.js";
@@ -12,7 +12,7 @@ const menu = document.getElementById("message-menu");
 const undo = () => document.getElementById("undo");
 
 let opener = null; // the button of the message whose menu was opened last
-let model = ""; // that is to answer it
+let model = ""; // the model chosen for the retry
 
 document.addEventListener("click", ({ target }) => {
   const button = target.closest?.(`[popovertarget="message-menu"]${OURS}`);
@@ -46,7 +46,7 @@ document.addEventListener("click", ({ target }) => {
   focusBox();
 });
 
-// Who deleted by key is at the way back; who has typed on meanwhile stays there.
+// After deleting with the keyboard the focus is on Undo, unless the person is typing by then.
 document.addEventListener("htmx:after:settle", ({ target }) => {
   if (target !== undo()) return;
   const isTyping = document.activeElement === box() && !isEmpty();

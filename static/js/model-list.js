@@ -1,9 +1,9 @@
-// The rows of the models to choose from: made of a select's options, found again by what is typed.
+// The rows of the model list: made from a select's options, filtered by a query.
 
-const FIRST = 12; // rows, more than the sheet shows: what follows them comes after they are seen
-const MOST = 200; // rows: what follows these is found by typing
+const FIRST = 12; // rows drawn at once, more than the sheet shows; the others follow
+const MOST = 200; // rows; models after these are found by typing
 
-// What can be chosen in a select: its value, its group, its name, and what is said of it.
+// A select's options as {value, group, text, about}.
 export function entriesOf(select) {
   return [...select.options].filter(({ value }) => value).map((option) => {
     const { value, text, dataset } = option;
@@ -19,7 +19,7 @@ export function setIn(select, value) {
   for (const type of ["input", "change"]) select.dispatchEvent(new Event(type, { bubbles: true }));
 }
 
-// Those that have every word of the query, somewhere; "gpt4" finds "GPT-4" too.
+// The entries that contain every word of the query; "gpt4" finds "GPT-4" too.
 export function matching(entries, query) {
   const wanted = folded(query).split(/\s+/).filter(Boolean);
   if (!wanted.length) return entries;
@@ -37,10 +37,10 @@ function wordsOf({ group, text, about }) {
 const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 const joined = (text) => text.replace(/[^\p{L}\p{N}\s]+/gu, "");
 
-let later = 0; // draws the rest
+let later = 0; // timer that draws the other rows
 
-// Draws them in the list, grouped, and returns the rows: those through the chosen one now, the others
-// in a moment.
+// Draws the entries in the list, grouped, and returns the rows: those up to a few after the chosen one
+// now, the others a moment later.
 export function draw(list, entries, chosen) {
   const rows = [];
   clearTimeout(later);
@@ -54,7 +54,7 @@ export function draw(list, entries, chosen) {
 function drawRest(list, rows, entries, chosen) {
   append(list, rows, entries.slice(rows.length, MOST), chosen);
   const left = entries.length - rows.length;
-  if (left) list.append(made("p", "model-more", `${left} more: type to find them.`));
+  if (left) list.append(made("p", "model-more", `${left} more. Type to search.`));
 }
 
 function append(list, rows, entries, chosen) {
@@ -72,7 +72,7 @@ function groupOf(name) {
   group.ariaLabel = name;
   if (name) {
     const heading = made("p", "model-group-name", name);
-    heading.ariaHidden = "true"; // the group's name says it
+    heading.ariaHidden = "true"; // the group's label says it
     group.append(heading);
   }
   return group;

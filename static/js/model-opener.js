@@ -1,19 +1,19 @@
-// Opens the list of models over the select that they are chosen for, by a click, a touch, Enter, an arrow
-// or a letter on that. Its script comes with the pointer or the focus; where it can't be had, the
-// browser's own list serves.
+// Opens the model list over the model select, on a click, a touch, Enter, an arrow key or a letter. The
+// list's script is loaded when the pointer or the focus comes near; if that fails, the browser's own
+// list opens.
 
 const OPENERS = ["Enter", "ArrowDown", "ArrowUp", "F4"];
-const CHOSEN = "\n"; // Enter, after what was typed
+const CHOSEN = "\n"; // marks Enter after the typed text
 
 const select = () => document.getElementById("model");
 const fetched = () => import("./model-sheet.js");
 
-// Beside a button, for whoever `take`s the model instead of the select.
+// Opens it next to `anchor`; calls `take` with the chosen model instead of setting the select.
 export async function askForModel(anchor, chosen, take) {
   (await fetched()).openFor(anchor, chosen, take);
 }
 
-let typed = null; // for the list that is on its way
+let typed = null; // while the script is loading
 
 async function toggle(text = "") {
   const isAwaited = typed !== null;
@@ -24,7 +24,7 @@ async function toggle(text = "") {
     const [query, chosen] = typed.trimStart().split(CHOSEN);
     if (sheet.isOpen()) sheet.close();
     else if (chosen !== undefined) sheet.chooseFirst(query);
-    else if (document.activeElement === select()) sheet.open(query); // nobody who went on is called back
+    else if (document.activeElement === select()) sheet.open(query); // the person may have moved on
   } catch {
     select().showPicker?.();
   } finally {
@@ -38,13 +38,13 @@ for (const type of ["pointerover", "focusin"]) {
   });
 }
 
-// Not the browser's own list.
+// Keeps the browser's own list closed.
 for (const type of ["mousedown", "touchend"]) {
   document.addEventListener(type, (event) => {
     if (event.target !== select() || event.button) return;
     event.preventDefault();
     const isOpen = document.querySelector("#model-sheet:popover-open");
-    if (!isOpen) select().focus({ preventScroll: true }); // what is typed next is meant for it
+    if (!isOpen) select().focus({ preventScroll: true }); // it receives what is typed next
     toggle();
   });
 }

@@ -1,10 +1,10 @@
-// The model: the one that was picked by hand in what is shown, also where the picker is drawn anew;
-// a new chat starts with the one picked last in this browser, unless its project has one of its own.
+// The selected model. A model picked by the person stays selected when the picker is redrawn; a new
+// chat starts with the model picked last in this browser, unless its project has its own.
 
 import { keep, kept } from "./account.js";
 import { conversation } from "./page.js";
 
-let picked = ""; // by hand, in what is shown now
+let picked = ""; // by the person, in the shown conversation
 
 document.addEventListener("change", ({ target }) => {
   if (target.id !== "model") return;

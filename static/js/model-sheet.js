@@ -1,10 +1,10 @@
-// The models as a list to search in, which model-opener.js opens over the select they are chosen for:
-// that stays what is sent, and what serves without this. Or it opens beside a button, for what that takes.
+// A searchable list of models, opened by model-opener.js over the select, which remains what is sent and
+// works without this script. It can also open next to a button, for another use of the chosen model.
 
 import { draw, entriesOf, matching, setIn } from "./model-list.js";
 import "./other-models.js";
 
-const FINE_POINTER = matchMedia("(pointer: fine)"); // focus brings up no keyboard on the screen
+const FINE_POINTER = matchMedia("(pointer: fine)"); // focusing opens no on-screen keyboard
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }; // rows
 
 const sheet = document.getElementById("model-sheet");
@@ -13,10 +13,10 @@ const list = sheet.querySelector("[role=listbox]");
 const select = () => document.getElementById("model");
 export const isOpen = () => sheet.matches(":popover-open");
 
-let asked = null; // who wants a model besides the select: {anchor, chosen, take}
+let asked = null; // a request other than the select's: {anchor, chosen, take}
 let entries = [];
 let rows = [];
-let active = 0; // of the rows
+let active = 0; // index of the active row
 
 export function openFor(anchor, chosen, take) {
   asked = { anchor, chosen, take };
@@ -33,8 +33,8 @@ export function open(query = "") {
   for (const side of ["top", "left", "bottom"]) sheet.style.setProperty(`--picker-${side}`, `${box[side]}px`);
   entries = entriesOf(select());
   search.value = query;
-  list.replaceChildren(); // what was shown last need not be laid out again
-  sheet.showPopover(); // a modal dialog would have the whole page restyled
+  list.replaceChildren(); // avoids laying out the previous rows again
+  sheet.showPopover(); // a modal dialog would restyle the whole page
   if (FINE_POINTER.matches || query) search.focus();
   show();
 }
@@ -57,7 +57,7 @@ function activate(number, block = "nearest") {
   for (const element of [search, list]) element.setAttribute("aria-activedescendant", row?.id ?? "");
 }
 
-// Who typed that much, and Enter, before the list was there sees no list.
+// For text and Enter typed before the script had loaded: chooses without showing the list.
 export function chooseFirst(query) {
   const [first] = matching(entriesOf(select()), query);
   if (first) setIn(select(), first.value);
@@ -80,7 +80,7 @@ sheet.addEventListener("keydown", (event) => {
   if (event.target.matches("button")) return;
   if (key in STEPS) activate(active + STEPS[key]);
   else if (key === "Enter") rows[active] && choose(rows[active]);
-  else if (key === "Escape") close(); // and does not stop the reply
+  else if (key === "Escape") close(); // must not stop the reply
   else return void (key.length === 1 && search.focus());
   event.preventDefault();
 });

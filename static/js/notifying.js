@@ -1,8 +1,8 @@
-// The browser's permission to notify of endings (unseen-endings.js) is asked for when that is chosen in the
-// account's menu, and nowhere else.
+// Asks for the browser's permission to show notifications (unseen-endings.js), only when they are turned
+// on in the account menu.
 
 const REFUSED =
-  "This browser lets the site notify of nothing. Allow it in the browser's settings, then choose again.";
+  "This browser blocks notifications from this site. Allow them in its settings, then choose again.";
 
 document.addEventListener("change", async ({ target }) => {
   const setting = target.closest("[data-setting=notify]");
@@ -14,7 +14,7 @@ document.addEventListener("change", async ({ target }) => {
   }
 });
 
-// A page without https has no notifications to permit.
+// Without HTTPS there is no Notification API.
 const permission = async () => window.Notification?.requestPermission() ?? "denied";
 
 function say(problem) {

@@ -1,11 +1,11 @@
-// The models that answer beside the chosen one, each in a column of its own: they are added in the sheet
-// of models, stand above the message box, and go with the prompt, one a line.
+// Other models that also answer the next prompt, each in its own column. They are added in the model
+// sheet, listed above the message box, and sent with the prompt, one per line.
 
 import { OURS } from "./foreign.js";
 import { focusBox } from "./message-box.js";
 import { askForModel } from "./model-opener.js";
 
-const MOST = 3; // beside the chosen one
+const MOST = 3; // besides the selected model
 
 const place = () => document.getElementById("others");
 const field = () => place().querySelector("input");
@@ -24,7 +24,7 @@ function chipOf(value) {
   const chip = document.getElementById("other-model").content.firstElementChild.cloneNode(true);
   const name = [...select().options].find((option) => option.value === value)?.text ?? value;
   chip.querySelector("span").textContent = name;
-  Object.assign(chip.querySelector("button"), { value, ariaLabel: `Without ${name}` });
+  Object.assign(chip.querySelector("button"), { value, ariaLabel: `Remove ${name}` });
   return chip;
 }
 
@@ -33,7 +33,7 @@ function add(value) {
   focusBox();
 }
 
-// The focus stays in the sheet, or that would close before the click.
+// Keeps the focus in the sheet, which would otherwise close before the click.
 document.addEventListener("mousedown", (event) => {
   if (event.target.closest?.(".model-add")) event.preventDefault();
 });
@@ -49,7 +49,7 @@ document.addEventListener("click", ({ target }) => {
   askForModel(select(), "", add);
 });
 
-// One that is chosen now answers once.
+// A model that is now the selected one must not answer twice.
 document.addEventListener("change", ({ target }) => {
   if (target === select()) show(others().filter((value) => value !== target.value));
 });

@@ -1,6 +1,6 @@
-// The button of the outline is there once a thread is long; its last page is shown from its end.
+// Shows the outline's button once a thread is long; scrolls the outline's last page to its end.
 
-const LONG = 30; // messages, which a page holds at first
+const LONG = 30; // messages: as many as a page has at first
 
 document.addEventListener("htmx:after:settle", ({ target }) => {
   const button = document.querySelector(".topbar-outline");

@@ -1,4 +1,4 @@
-// The page's title: what it shows, with a mark before it where a reply has ended unseen.
+// The page's title: the shown conversation, with a mark in front if a reply has ended unseen.
 
 const MARK = "● ";
 let isMarked = false;

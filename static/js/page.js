@@ -1,6 +1,6 @@
-// What the page shows, as its elements say it. Reads; `say` alone writes, the line at the composer.
+// The page's state, read from its elements. Only `say` writes: the line at the composer.
 
-// The numbers of chatapp/close_codes.py by their names.
+// The close codes of chatapp/close_codes.py by name.
 export const CLOSE = JSON.parse(document.body.dataset.closeCodes);
 
 const state = () => document.getElementById("composer-state");
@@ -13,9 +13,9 @@ export const streaming = () =>
   [...document.querySelectorAll('#messages [data-ending="streaming"]')].map(({ dataset }) => dataset.reply);
 export const isStreaming = () => streaming().length > 0;
 
-// How far the page is, in the words of the socket: its conversation, last message, that one's ending,
-// and whether later ones are left to be loaded. Replies side by side are their prompt's: it has all
-// their endings.
+// What the page has, in the socket's terms: its conversation, last message, that message's ending, and
+// whether later messages are not loaded. Replies side by side belong to their prompt, whose ending
+// lists all of theirs.
 export function shown() {
   const last = [
     ...document.querySelectorAll("#messages > :is([data-reply], [data-message]:not(.pending))"),

@@ -1,8 +1,8 @@
-// Forms that are sent with a passkey: `data-passkey` says whether one is made ("create") or asked for
-// ("get"), `data-options` what the server wants of it, or `data-from` where it says that.
+// Forms sent with a passkey: `data-passkey` says whether one is created ("create") or requested ("get");
+// `data-options` has the server's options, or `data-from` the address to get them from.
 
-const TOO_OLD = "This browser has no passkeys. Use your password, or another browser.";
-const NOT_DONE = "No passkey was used. Try again, or choose another way.";
+const TOO_OLD = "This browser doesn't support passkeys. Use your password or another browser.";
+const NOT_DONE = "The passkey wasn't used. Try again, or choose another way.";
 
 async function optionsOf(form) {
   if (form.dataset.options) return JSON.parse(form.dataset.options);

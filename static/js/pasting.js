@@ -1,6 +1,6 @@
-// A long text that is pasted stands beside the message box, in one line that says how long it is: a
-// browser takes so long to lay it out in the box that the page would stand still. From there it can
-// be shown in the box, or removed.
+// Keeps a long pasted text out of the message box, in a line that says how long it is: browsers take so
+// long to lay it out in the box that the page would freeze. From there it can be shown in the box or
+// removed.
 
 import { announce } from "./announcements.js";
 import { OURS } from "./foreign.js";
@@ -8,7 +8,7 @@ import { attach, box, fill, joined, written } from "./message-box.js";
 
 const LONG = 5000; // code units
 
-// A text that was sent, as it is written again: what may have been typed, and what was pasted then.
+// Splits a sent text into the part that was probably typed and the part that was pasted.
 export function parted(text) {
   const end = text.indexOf("\n\n");
   if (text.length <= LONG) return [text];
@@ -20,7 +20,7 @@ document.addEventListener("paste", (event) => {
   if (event.target !== box() || text.length <= LONG) return;
   event.preventDefault();
   attach(joined(written()[1], text.replace(/\r\n?/g, "\n")));
-  announce("The pasted text is above the message box, and is sent below what is typed.");
+  announce("The pasted text is above the message box. It will be sent below what you type.");
 });
 
 document.addEventListener("click", ({ target }) => {

@@ -1,6 +1,6 @@
-// Who comes back to a conversation, by Back, Forward or a reload, is where they read: at the message
-// that stood first, as far down as it stood, around which the page is asked for where it has that one
-// not. Who opens it by its link sees its end. Each entry of a tab's history has a place of its own.
+// Restores the scroll position after Back, Forward or a reload: the message that was at the top comes
+// back to the same position; if the page does not have it, the messages around it are requested. A link
+// to a conversation opens it at its end. Each history entry has its own position.
 
 import { newId } from "./ids.js";
 import { conversation } from "./page.js";
@@ -11,9 +11,9 @@ const RETURNS = ["reload", "back_forward"];
 const scroller = () => document.getElementById("scroller");
 const topOf = (element) => element.getBoundingClientRect().top - scroller().getBoundingClientRect().top;
 
-let entry = null; // of the history, whose page is shown
-let place = null; // to be returned to, as [id, top]
-let isAsked = false; // whether its page was asked for around it
+let entry = null; // id of the current history entry
+let place = null; // [id, top] to restore
+let isAsked = false; // whether the messages around it were requested
 
 const keyOf = (id) => `place:${id}`;
 const kept = () => JSON.parse(sessionStorage.getItem(keyOf(history.state?.entry)));
@@ -38,7 +38,7 @@ function restore() {
   return message;
 }
 
-// An entry that htmx makes has none of this yet.
+// Gives an entry created by htmx an id.
 function enter() {
   const state = { entry: newId(), ...history.state, htmx: true };
   history.replaceState(state, "");

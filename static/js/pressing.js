@@ -1,13 +1,13 @@
-// A press in the thread is for the button on which it began. Where the thread moves below the pointer
-// before it ends, as it does while text streams, the browser clicks on what both places have in
-// common, which is no button; so the click is made here.
+// A press in the thread is meant for the button on which it began. If the thread moves below the pointer
+// before the release, as it does while text streams, the browser clicks on the common ancestor of both
+// elements, which is not a button; so the button is clicked here.
 
-const STILL = 10; // px that a hand moves a pointer without meaning to: further, it has left the button
+const STILL = 10; // px of unintended movement; further away, the pointer has left the button
 
 let pressed = null; // {held, x, y} while the pointer is down
 
 document.addEventListener("pointerdown", ({ target, pointerType, button, clientX: x, clientY: y }) => {
-  const isClick = pointerType === "mouse" && button === 0; // a finger that moves scrolls
+  const isClick = pointerType === "mouse" && button === 0; // a moving finger scrolls
   const held = isClick && target.closest?.("#messages button");
   pressed = held ? { held, x, y } : null;
 }, true);

@@ -1,6 +1,6 @@
-// A prompt on its way: it is shown at once, sent once more where a lost socket may have swallowed
-// it, and its text comes back to the box where no answer will come. htmx sends the form; this module
-// decides when it may, and under which id: each of its own, since other tabs have the same page.
+// A prompt on its way: shown at once, sent again if a lost socket may have swallowed it, and returned to
+// the box if no answer will come. htmx sends the form; this module decides when, and under which id.
+// Each prompt has its own id, since other tabs have the same page.
 
 import { sendAgain, takesMessages } from "./htmx-socket.js";
 import { newId } from "./ids.js";
@@ -14,8 +14,8 @@ const GIVES_BACK = [
   CLOSE.TOO_LARGE, CLOSE.SIGNED_OUT, CLOSE.DEACTIVATED, CLOSE.TOO_MANY_TABS,
 ];
 
-let pending = null; // the prompt that was sent and is not answered yet: {id, text, parts, message}
-let doubtful = null; // one that came back to the box, and that the server may have: {id, text}
+let pending = null; // the sent prompt without an answer yet: {id, text, parts, message}
+let doubtful = null; // a prompt returned to the box that the server may have: {id, text}
 
 export const unanswered = () => pending;
 export const bubbleOf = (id) => document.getElementById(`m-${id}`);
@@ -65,7 +65,7 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 function settle() {
   if (!pending) return;
   const bubble = bubbleOf(pending.id);
-  if (!bubble) return drawBubble(); // the thread was drawn anew without it
+  if (!bubble) return drawBubble(); // the thread was redrawn without it
   if (bubble.classList.contains("pending")) return;
   pending = null;
   document.dispatchEvent(new Event("chat:answered"));
@@ -77,7 +77,7 @@ document.addEventListener("htmx:ws:after:connection", () => {
 });
 
 document.addEventListener("htmx:ws:close", ({ detail: { code } }) => {
-  if (code === CLOSE.TOO_LARGE) say("That is too large to be sent. Shorten it, then send it again.");
+  if (code === CLOSE.TOO_LARGE) say("This message is too large. Shorten it, then send it again.");
   if (GIVES_BACK.includes(code) && pending) giveBack();
 });
 
@@ -89,12 +89,12 @@ function giveBack() {
   box().focus();
 }
 
-// To the box; sent again as it was, it is stored once.
+// Returns a prompt to the box. Sent again unchanged, it keeps its id and is stored once.
 export function putBack(id, ...parts) {
   doubtful = { id, text: joined(...parts) };
   fillAbove(...parts);
 }
 
 document.addEventListener("chat:shown", () => {
-  pending = doubtful = null; // it belongs to the page that was left, and its draft is kept there
+  pending = doubtful = null; // it belongs to the previous page; its draft is stored
 });

@@ -1,20 +1,20 @@
-// The page holds a part of a long thread; what comes before and after it takes the place of a link
-// there when that is nearly seen. The reader's line stays where it is, and the focus where it was. A
-// page that was opened at a message shows and focuses that one.
+// The page holds a part of a long thread; earlier and later messages replace a link there when it comes
+// near the visible part. The text in view and the focus keep their position. A page opened at a message
+// scrolls to it and focuses it.
 
 import { watch } from "./connection.js";
 import { OURS } from "./foreign.js";
 import { scrollBy } from "./scrolling.js";
 
-const ABOVE = 72; // px left free above a message that is led to
-const STILL = 3; // frames
+const ABOVE = 72; // px of space above the message
+const STILL = 3; // frames without a change
 
 const messages = () => document.getElementById("messages");
 const scroller = () => document.getElementById("scroller");
 const topOf = (element) => element.getBoundingClientRect().top;
 const isEdge = (element) => element?.matches?.(`#messages > .edge${OURS}`);
 
-let swap = null; // of a link that is about to be replaced: see `prepare`
+let swap = null; // the link that is about to be replaced: see `prepare`
 
 document.addEventListener("chat:shown", () => {
   const { at } = messages().dataset;
@@ -45,18 +45,18 @@ function prepare(link) {
   swapped.observe(messages(), { childList: true });
 }
 
-// The message that stands at the top, or is cut there.
+// The first visible message, perhaps cut off at the top.
 function firstSeen() {
   const top = topOf(scroller());
   const isSeen = (one) => !isEdge(one) && one.getBoundingClientRect().bottom > top;
   return [...messages().children].find(isSeen);
 }
 
-// What has just come has its own height only once it is nearly seen (content-visibility): the line
-// is put back before that is painted, until nothing has changed for some frames, or the reader
-// scrolls on.
+// Keeps `line` at `top`. New messages get their real height only near the visible part
+// (content-visibility), so the position is corrected before each paint, until nothing has changed for
+// some frames or the reader scrolls.
 export function keep(line, top) {
-  scroller().style.overflowAnchor = "none"; // or the browser would move it once more
+  scroller().style.overflowAnchor = "none"; // or the browser would adjust it, too
   let at = scroller().scrollTop;
   let still = 0;
   const isLeft = () => scroller().scrollTop !== at;
@@ -78,7 +78,7 @@ export function keep(line, top) {
   requestAnimationFrame(wait);
 }
 
-// Before anything is painted, for which htmx's own events are too late.
+// Runs before the next paint; htmx's own events come too late.
 const swapped = new MutationObserver(() => {
   const { link, line, top, isFocused } = swap;
   if (link.isConnected) return;
@@ -87,6 +87,6 @@ const swapped = new MutationObserver(() => {
   const kind = link.matches(".later") ? ".later" : ".earlier";
   const next = messages().querySelector(`:scope > ${kind}`);
   if (isFocused) focusOn(next ?? line ?? messages().lastElementChild);
-  // What came while the last of the thread was on its way went nowhere.
+  // Frames that came while the last part was loading had no place; request them again.
   if (kind === ".later" && !next) watch();
 });

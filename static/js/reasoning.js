@@ -1,4 +1,4 @@
-// Reasoning folds once it has been thought, unless the person has unfolded or folded it by hand.
+// Folds the reasoning when it is complete, unless the person has folded or unfolded it.
 
 import { OURS } from "./foreign.js";
 

@@ -1,6 +1,6 @@
-// A conversation is renamed where it stands: by its menu, F2 or a double click. Enter and a click
-// elsewhere save, Escape gives up. Frames find the row by its id, and would take the input along with
-// what is typed; so the row has another one meanwhile.
+// Renames a conversation in its row, from its menu, with F2 or a double click. Enter and a click
+// elsewhere save, Escape cancels. Frames find the row by its id and would replace the input, so the row
+// has another id meanwhile.
 
 import { refresh } from "./conversation-list.js";
 import { OURS } from "./foreign.js";
@@ -44,21 +44,21 @@ async function save(row, form) {
   form.dataset.saves = "";
   const answer = await post(`${row.querySelector("button").dataset.url}rename/`, { title: wanted });
   delete form.dataset.saves;
-  if (!answer.ok) return tell(answer.text); // what was typed stays
+  if (!answer.ok) return tell(answer.text); // the input stays
   title.textContent = wanted;
   end(row, form);
 }
 
 function end(row, form) {
   const hadFocus = form.contains(document.activeElement);
-  form.dataset.saves = ""; // its removal is no reason to save
+  form.dataset.saves = ""; // removing the input fires blur, which must not save
   form.remove();
   row.id = `nav-${row.dataset.id}`;
   if (hadFocus) row.querySelector("a").focus();
   refresh();
 }
 
-// A list that was asked for before would take the input along. The end of the renaming asks again.
+// A list requested earlier would replace the input. The end of renaming requests it again.
 document.addEventListener("htmx:before:swap", (event) => {
   const source = event.detail.ctx.sourceElement;
   const isList = source?.matches("#lists, #project-chats, #lists *, #project-chats *");

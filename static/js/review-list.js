@@ -1,11 +1,11 @@
-// The list of the review by keys: from row to row, ticking them, and what is done about those ticked.
+// Keyboard control of the review list: moving between rows, selecting them, and bulk actions.
 
 const KEY = "review-row";
 
 const rows = () => [...document.querySelectorAll(".review-list tbody tr")];
 const boxes = () => [...document.querySelectorAll(".review-list tbody [name=rows]")];
 const bar = document.getElementById("bulk");
-let last = null; // the box that was ticked last, from which Shift goes on
+let last = null; // the check box selected last, where a Shift-click range starts
 
 const present = () => rows().findIndex((row) => row.contains(document.activeElement));
 
@@ -63,7 +63,7 @@ document.addEventListener("click", ({ target, shiftKey }) => {
   tell();
 });
 
-// Where it was decided about some, the focus stays at the row, or at what took its place.
+// After a bulk action, the focus returns to the row, or to the one in its place.
 bar?.addEventListener("submit", () => {
   const ticked = boxes().findIndex(({ checked }) => checked);
   const at = present() < 0 ? ticked : present();

@@ -1,10 +1,10 @@
-// Whoever decided something about a conversation of the review finds the page where they left it.
+// Restores the focus and scroll position of a review page after a form was submitted.
 
 const KEY = "review-place";
 
 const aside = document.querySelector(".reviewing > aside");
 
-/** What finds the same control, or the same message, on the next page. */
+/** Returns a selector for the same control or message on the next page. */
 function nameOf(at) {
   const message = at.closest(".review-message");
   if (message) return `#${message.id}`;
@@ -19,7 +19,7 @@ aside.addEventListener("submit", () => {
 });
 
 function comeBack({ path, at, y, besideY }) {
-  // What is told of an act that was refused stands above all.
+  // After a refused action, the messages at the top should be seen.
   if (path !== location.pathname || document.querySelector("main > .messages")) return;
   if (at) document.querySelector(at)?.focus({ preventScroll: true });
   aside.scrollTop = besideY;

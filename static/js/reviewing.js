@@ -1,8 +1,8 @@
-// The page of a conversation in the review: its keys, notes on a message, and word of what another
-// reviewer does meanwhile.
+// A conversation's page in the review: keyboard shortcuts, notes on a message, and news of what other
+// reviewers do meanwhile.
 
 const EVERY = 5000; // ms
-const LONGEST = 60; // letters of a message that a note names it by
+const LONGEST = 60; // characters of a message shown at a note
 
 const message = document.querySelector("input[name=message]");
 const target = document.getElementById("note-target");

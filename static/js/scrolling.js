@@ -1,14 +1,14 @@
-// The thread stays at its end while a reply streams, unless the person has scrolled away; a button
-// leads back there.
+// Keeps the thread at its end while a reply streams, unless the person has scrolled away; a button
+// leads back.
 
-const NEAR = 32; // px from the end that still count as being there
+const NEAR = 32; // px from the end that still count as the end
 const LATER = "#messages > .later";
 
 let scroller = null;
 let isPinned = true;
 let lastTop = 0;
 
-// Whether the thread's end is on the page at all.
+// Whether the page contains the end of the thread.
 const hasEnd = () => !document.querySelector(LATER);
 const distance = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
 const isAtEnd = (near) => distance() < near && hasEnd();
@@ -56,7 +56,7 @@ function toEnd() {
   drawButton();
 }
 
-// Moves the thread by as many pixels, for who wants to see another place of it.
+// Scrolls the thread by a number of pixels.
 export function scrollBy(pixels) {
   scroller.scrollTop += pixels;
   isPinned = isAtEnd(1);

@@ -1,5 +1,5 @@
-// Opens the search over the chat: by Ctrl or Cmd with K, or by the sidebar's link. Its script comes when
-// it is first wanted; until then htmx shows what is found, and Enter leads to the page of a search.
+// Opens the search dialog with Ctrl+K or Cmd+K, or from the sidebar. Its script is loaded on first use;
+// until then htmx shows the results, and Enter opens the search page.
 
 import { open } from "./dialogs.js";
 import { OURS } from "./foreign.js";
@@ -9,7 +9,7 @@ const dialog = document.getElementById("search");
 
 function openSearch() {
   open("search");
-  if (!dialog.open) return; // another dialog waits for its answer
+  if (!dialog.open) return; // another dialog is open
   dialog.querySelector("input").select();
   fetched().then(({ look }) => look(), () => {});
 }

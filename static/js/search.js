@@ -1,6 +1,5 @@
-// The search over the chat, once search-opener.js has opened it: arrows go through what was found, Enter
-// goes there. What is found comes from the server as one types, by htmx, which lets a newer request
-// replace one that is on its way.
+// The search dialog, opened by search-opener.js: arrow keys move through the results, Enter opens one.
+// htmx loads the results from the server during typing; a newer request replaces a pending one.
 
 import { closeMenu } from "./menus.js";
 
@@ -29,7 +28,7 @@ function step(by) {
   activate(all[Math.max(0, Math.min(next, all.length - 1))]);
 }
 
-// What stands on the page does it, once nothing lies over it.
+// A command clicks its control on the page, once the dialog no longer covers it.
 function leave(row) {
   dialog.close();
   const { presses } = row.dataset;
@@ -44,13 +43,13 @@ dialog.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// What is typed, as far as its results are there: Enter chooses nothing that is about to go.
+// The query of the shown results: Enter must not choose a result that is about to be replaced.
 const shown = () => document.getElementById("search-found").dataset.query;
 
 dialog.addEventListener("click", (event) => {
   const row = event.target.closest("[role=option]");
   if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  if ("narrows" in row.dataset) return input.focus(); // its passages come in place of all these
+  if ("narrows" in row.dataset) return input.focus(); // its passages replace all results
   if (row.dataset.presses) event.preventDefault();
   leave(row);
 });
@@ -72,5 +71,5 @@ document.addEventListener("htmx:after:swap", () => {
   activate(all[0]);
   dialog.querySelector("#search-found").scrollTop = 0;
   const count = all.length === 1 ? "1 result" : `${all.length} results`;
-  status.textContent = all.length ? count : "Nothing was found";
+  status.textContent = all.length ? count : "No results";
 });

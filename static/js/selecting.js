@@ -1,14 +1,14 @@
-// Many conversations at once: Ctrl or Cmd with a click selects a row, Shift with one all rows through
-// to it, and "Select" of a menu lets each tap do so. While any can be, the rows are check boxes.
+// Selects several conversations: Ctrl-click or Cmd-click selects a row, Shift-click a range, and
+// "Select" in a menu lets each tap select. In selection mode the rows are check boxes.
 
 import { projectOf, shelfOf } from "./conversation-list.js";
 import { forget, idsWith } from "./dropped-rows.js";
 import { OURS } from "./foreign.js";
 import { choose } from "./keeping.js";
 
-const selected = new Map(); // ids → the project on whose page they are
+const selected = new Map(); // id → the project whose page it is on
 let isSelecting = false;
-let last = ""; // the id of the row that was selected last, from which Shift selects
+let last = ""; // id of the row selected last, where a Shift-click range starts
 
 const rows = () => [...document.querySelectorAll(`.conversation${OURS}`)];
 const bar = () => document.getElementById("selection");
@@ -86,7 +86,7 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 });
 document.addEventListener("chat:kept", deselect);
 
-// What stands in the bar is for all of them.
+// The buttons of the bar apply to all selected conversations.
 document.addEventListener("click", ({ target }) => {
   if (target.closest?.("[data-deselect], [data-shelf-link]")) deselect();
   else if (target.closest?.("#selection button")) choose(selection());

@@ -1,6 +1,6 @@
-// What sends a prompt: Enter, or only Ctrl or Cmd with it where this browser was told so (`send-by`
-// in its storage is `ctrl-enter`). Under a finger Enter always makes a new line: the keys on a screen
-// have no other for it.
+// Which key sends a prompt: Enter, or only Ctrl+Enter or Cmd+Enter if `send-by` in localStorage is
+// `ctrl-enter`. On touch screens Enter always inserts a new line, since their keyboards have no other
+// key for it.
 
 import { box, form } from "./message-box.js";
 
@@ -18,5 +18,5 @@ function draw() {
 }
 
 document.addEventListener("chat:shown", draw);
-document.addEventListener("focusin", draw); // it may have been chosen since
+document.addEventListener("focusin", draw); // the setting may have changed
 addEventListener("storage", draw);

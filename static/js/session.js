@@ -1,5 +1,5 @@
-// Whether the person is still signed in here, asked of the server by the list of conversations;
-// undefined where it does not answer.
+// Asks the server whether the person is still signed in, by requesting the list of conversations.
+// Undefined if it does not answer.
 
 export async function isSignedIn() {
   const list = document.getElementById("lists").getAttribute("hx-get");

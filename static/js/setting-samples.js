@@ -1,4 +1,4 @@
-// Shows, while it is chosen, how the accent and the message of the day will stand.
+// Previews the accent colour and the message of the day while they are edited.
 
 for (const sample of document.querySelectorAll("[data-sample]")) {
   const field = document.getElementById(sample.dataset.sample);

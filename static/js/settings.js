@@ -1,5 +1,5 @@
-// The choices of the account's menu, which this browser keeps; static/js/early.js sets them again
-// before the next page is drawn. They stand as attributes on the root element: data-scheme and others.
+// The settings in the account menu, stored in this browser. They are attributes of the root element,
+// such as data-scheme; static/js/early.js sets them before the next page is drawn.
 
 const groups = () => document.querySelectorAll("[data-setting]");
 const attributeOf = (name) => `data-${name}`;

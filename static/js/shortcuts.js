@@ -1,5 +1,5 @@
-// Keys: Enter sends (or what send-by.js says), Escape stops, "/" goes to the box, and Ctrl or Cmd
-// with Shift and O begins a new chat.
+// Keyboard shortcuts: Enter sends (see send-by.js), Escape stops the reply, "/" focuses the message box,
+// and Ctrl+Shift+O or Cmd+Shift+O starts a new chat.
 
 import { box, form } from "./message-box.js";
 import { isStreaming } from "./page.js";
@@ -10,7 +10,7 @@ const isTyping = (target) => target.matches?.("input, textarea, select, [content
 document.addEventListener("keydown", (event) => {
   const { key, target } = event;
   if (event.defaultPrevented) return;
-  if (document.querySelector(":modal, :popover-open")) return; // which has the keys
+  if (document.querySelector(":modal, :popover-open")) return; // these handle keys themselves
   if (target === box() && sends(event)) {
     event.preventDefault();
     form().requestSubmit();

@@ -1,10 +1,10 @@
-// From one reply to the next of the same prompt, or from one version of a prompt to the next, with what
-// follows it: the control stays under the pointer, and focused.
+// Steps between the replies to a prompt, or between the versions of a prompt: the control stays under
+// the pointer and keeps the focus.
 
 import { OURS } from "./foreign.js";
 import { scrollBy } from "./scrolling.js";
 
-let step = null; // {message, label, top}: where to, by which button, and how far down that stood
+let step = null; // {message, label, top}: the target, the button's label and its position
 
 document.addEventListener("click", ({ target }) => {
   const button = target.closest?.(`.siblings${OURS} > button`);

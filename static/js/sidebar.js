@@ -1,6 +1,6 @@
-// The sidebar folds (remembered in a cookie, so that the next page comes as this one was left), and
-// lies over the page on a phone, as a dialog does. An open one has what is done with rows above its
-// foot; else that stands below the page, for the rows of a project's.
+// The sidebar can be folded (remembered in a cookie, so that the server draws the next page the same
+// way), and covers the page on a phone, like a dialog. While it is open, the actions for selected rows
+// are above its foot; otherwise they are below the page, for the rows on a project's page.
 
 const app = document.getElementById("app");
 const sidebar = document.getElementById("sidebar");
@@ -49,7 +49,7 @@ document.addEventListener("click", ({ target }) => {
   else if (target === app && PHONE.matches && isOpen()) toggle(); // the backdrop
 });
 
-// By what lies over it: a menu, a dialog.
+// Whether Escape belongs to something above it, such as a menu or dialog.
 const isTakenByOther = (event) =>
   event.defaultPrevented || document.querySelector(":modal, :popover-open, .renaming, [data-selecting]");
 

@@ -1,16 +1,16 @@
-// The seconds for which nothing has come of a reply, told once there are ten, and those until it is
-// asked for again: counted here, from where the server said that they stood (data-silent-for, below 0
-// until the next try), so that it need not send one each second.
+// Shows for how many seconds a reply has been silent, from ten on, and the countdown to the next try.
+// Counted here from the server's value (data-silent-for, negative before the next try), so that the
+// server need not send every second.
 
-const CALM = 10; // s without a word of it
+const CALM = 10; // s of silence before it is shown
 const TICK = 1000; // ms
 
 const seconds = () => performance.now() / 1000;
-const silentSince = new WeakMap(); // by the element that says what is waited for
-const heardAt = new WeakMap(); // by the reply
-const lengths = new WeakMap(); // of the reply's text
+const silentSince = new WeakMap(); // by the waiting element
+const heardAt = new WeakMap(); // by reply
+const lengths = new WeakMap(); // of each reply's text
 
-const app = document.getElementById("app"); // outlives every page that is shown in it
+const app = document.getElementById("app"); // outlives the pages shown in it
 
 new MutationObserver((changes) => {
   let isRedrawn = false;
@@ -36,7 +36,7 @@ function count() {
   for (const waiting of waits()) draw(waiting, waiting.closest("[data-reply]"));
 }
 
-// Words that join others in their node: to be told of each would cost as much as to write it.
+// Text appended to existing nodes is found by its length: observing it would cost as much as writing.
 function hear(reply) {
   const { length } = reply.querySelector(".regions").textContent;
   if (lengths.has(reply) && lengths.get(reply) !== length) heardAt.set(reply, seconds());
@@ -51,7 +51,7 @@ function draw(waiting, reply) {
   const line = waiting.querySelector(".silence");
   const isLong = silence >= CALM;
   const hasText = reply.querySelector(".regions > :last-child:not(.tool-call)");
-  const text = hasText ? `Nothing has come for ${silence} s…` : `${silence} s`;
+  const text = hasText ? `Nothing received for ${silence} s…` : `${silence} s`;
   waiting.toggleAttribute("data-silent", isLong);
   if (isLong || line.textContent) line.textContent = isLong ? text : "";
 }

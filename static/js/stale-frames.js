@@ -1,7 +1,6 @@
-// Frames for another conversation than the shown one are dropped: a turn that was asked for before
-// the person moved on belongs to a page that is gone. Of which conversation a frame is says the
-// composer's state that it brings (data-gone where it takes one away); one without it changes a reply
-// by its id, wherever that is.
+// Drops frames for a conversation that is not shown: a turn sent before the person switched belongs to
+// the previous page. The composer state in a frame says which conversation it is for (data-gone if it
+// removes one); a frame without one changes a reply by its id, wherever that is.
 
 import { watch } from "./connection.js";
 import { refresh } from "./conversation-list.js";
@@ -17,6 +16,6 @@ document.addEventListener("htmx:before:swap", (event) => {
   refresh();
 });
 
-// A new chat has no id before its first turn comes.
+// A new chat has no id before its first turn.
 const isShown = (id) =>
   conversation() ? id === conversation() : document.querySelector("#messages > .pending");

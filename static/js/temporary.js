@@ -1,5 +1,5 @@
-// A temporary conversation is kept by the button above the message box. Its new title the server tells
-// all tabs over their sockets, this one too.
+// Keeps a temporary conversation, with the button above the message box. The server sends its new title
+// to all tabs over their sockets, including this one.
 
 import { refresh } from "./conversation-list.js";
 import { focusBox } from "./message-box.js";
@@ -17,7 +17,7 @@ document.addEventListener("submit", async (event) => {
     headers: { "HX-Request": "true" },
     redirect: "manual",
   }).catch(() => null);
-  if (!answer?.ok) return say("That did not work, and this chat is still temporary. Try again in a moment.");
+  if (!answer?.ok) return say("That didn't work. This chat is still temporary. Try again in a moment.");
   refresh();
   focusBox();
 });

@@ -1,12 +1,12 @@
-// The thread scrolls by its keys from wherever the focus is that has no use for them: PageUp and
-// PageDown, Home, End, Space and the arrows. From the message box the pages do, while that has
-// nothing to scroll itself.
+// Scrolls the thread with PageUp, PageDown, Home, End, Space and the arrows, unless the focused element
+// uses these keys itself. In the message box, PageUp and PageDown scroll the thread as long as the box
+// itself can't scroll.
 
 import { box } from "./message-box.js";
 import { scrollBy } from "./scrolling.js";
 
-const LINE = 40; // px, as browsers scroll by an arrow
-const PAGE = 0.875; // of what is seen
+const LINE = 40; // px, as in browsers
+const PAGE = 0.875; // of the visible height
 const ALL = 1e9; // px
 const STEPS = {
   ArrowUp: () => -LINE,
@@ -17,7 +17,7 @@ const STEPS = {
   Home: () => -ALL,
   End: () => ALL,
 };
-// What has a use for them all, and what for Space alone.
+// Elements that use all of these keys, and elements that use only Space.
 const TAKES_KEYS =
   "input, textarea, select, [contenteditable], dialog, [popover], [role=menu], [role=listbox]";
 const TAKES_SPACE = "button, summary, [role=button]";
@@ -44,7 +44,7 @@ function isTaken(target, key) {
   return scrollsBesides(target);
 }
 
-// The sidebar's list, or a block of code that is cut.
+// Whether the element is inside something else that scrolls: the sidebar's list, or a code block.
 function scrollsBesides(element) {
   for (let one = element; one && one !== scroller(); one = one.parentElement) {
     if (canScroll(one) && /auto|scroll/.test(getComputedStyle(one).overflowY)) return true;

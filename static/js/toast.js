@@ -1,4 +1,4 @@
-// A line that says what was done, with a way to undo it, and goes by itself where nobody is at it.
+// A line that says what was done, with Undo. It disappears by itself unless hovered or focused.
 
 const SHOWN = 12000; // ms
 
@@ -17,7 +17,7 @@ export function tell(text, undoIt = null) {
   going = setInterval(() => isAtIt() || dismiss(), SHOWN);
 }
 
-// Where what had the focus is gone, it has it.
+// Focuses Undo if the focused element has disappeared.
 export function focusUndo() {
   if (undo && document.activeElement === document.body) toast().querySelector("[data-undo]").focus();
 }

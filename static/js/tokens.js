@@ -1,4 +1,4 @@
-// The tokens of a reply are one stop for Tab; the arrow keys go through them.
+// The tokens of a reply are one tab stop; the arrow keys move between them.
 
 import { OURS } from "./foreign.js";
 

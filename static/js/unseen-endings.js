@@ -1,13 +1,13 @@
-// A reply that ends in a tab that nobody sees: the page's title is marked until it is seen, and the
-// person is notified where this browser was told so in the account's menu (notifying.js). A notification
-// names the conversation and says nothing of the reply.
+// When a reply ends in a hidden tab, marks the page's title until the tab is visible, and shows a
+// notification if that is turned on in the account menu (notifying.js). The notification names the
+// conversation and shows nothing of the reply.
 
 import { isStreaming } from "./page.js";
 import { mark } from "./page-title.js";
 
 const notifies = () => localStorage.getItem("notify") === "on";
 const canNotify = () => window.Notification?.permission === "granted";
-let shown = []; // notifications of endings that nobody has seen
+let shown = []; // open notifications
 
 document.addEventListener("htmx:after:settle", ({ target }) => {
   if (target.matches?.("#messages [data-reply]")) look(target);
@@ -22,21 +22,21 @@ export function look(reply) {
 function notify(reply) {
   const title = document.getElementById("title").textContent.trim();
   try {
-    // Of several tabs that show it the last one's stays.
-    const told = new Notification(title, { body: "The reply has ended.", tag: reply.dataset.reply });
-    told.onclick = () => {
+    // With several tabs on the same reply, the tag leaves only the last notification.
+    const notification = new Notification(title, { body: "Reply finished.", tag: reply.dataset.reply });
+    notification.onclick = () => {
       window.focus();
-      told.close();
+      notification.close();
     };
-    shown.push(told);
+    shown.push(notification);
   } catch {
-    // Android's browsers leave this to service workers, of which there is none: the mark stays.
+    // Android browsers only allow notifications from service workers; the mark has to do.
   }
 }
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return;
   mark(false);
-  for (const told of shown) told.close();
+  for (const notification of shown) notification.close();
   shown = [];
 });

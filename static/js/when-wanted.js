@@ -1,16 +1,16 @@
-// Scripts that are wanted now and then. What is done by hand comes with the pointer or the focus; what
-// is done before its script has come is done again once it has, and meanwhile nothing else comes of it.
+// Loads scripts on demand. Scripts for actions are loaded when the pointer or the focus comes near; an
+// event that arrives before its script is held back and dispatched again once the script has loaded.
 
 import { OURS } from "./foreign.js";
 import { isStreaming, streaming } from "./page.js";
 import { tell } from "./toast.js";
 
-const FAILED = "That did not work. Nothing was changed: try again in a moment.";
+const FAILED = "That didn't work. Nothing was changed. Try again in a moment.";
 
 const isChanged = ({ ctrlKey, metaKey, shiftKey }) => ctrlKey || metaKey || shiftKey;
 const opensMenu = `[popovertarget="message-menu"]${OURS}`;
 
-// What each script is near to, and upon which events it acts.
+// For each script: the elements that it is for, and the events that it handles.
 const BY_HAND = [
   {
     fetched: () => import("./list-hands.js"),
@@ -38,14 +38,14 @@ const BY_HAND = [
   },
 ];
 
-// What is done may change what these mean: Escape ends a selection, or else stops a reply.
+// A held event may change the meaning of these: Escape ends a selection, or else stops a reply.
 const mayFollow = ({ type, key, target }, near) =>
   key === "Escape" || (type === "click" && target.closest?.(near));
 
 for (const { fetched, near, acts } of BY_HAND) {
   let coming = null;
   let isThere = false;
-  let isAwaited = false; // by what was done already
+  let isAwaited = false; // by an event that was held back
 
   const come = () => {
     coming ??= fetched().then(() => (isThere = true), () => (coming = null));
@@ -76,7 +76,7 @@ for (const type of ["chat:shown", "htmx:after:settle"]) {
   });
 }
 
-const early = new Set(); // replies that streamed before the script was there that looks at their ends
+const early = new Set(); // replies that streamed before while-streaming.js had loaded
 
 async function whileStreaming(replies) {
   for (const reply of replies) early.add(reply);

@@ -1,9 +1,9 @@
-// What is done while a reply streams: static/js/when-wanted.js fetches it.
+// Scripts needed while a reply streams, loaded by static/js/when-wanted.js.
 
 import "./silence.js";
 import { look } from "./unseen-endings.js";
 
-// At replies that streamed when this was asked for: they may have ended before it came.
+// Looks at replies that streamed when this was requested: they may have ended before it loaded.
 export function lookAt(replies) {
   for (const reply of document.querySelectorAll("#messages [data-reply]")) {
     if (replies.includes(reply.dataset.reply)) look(reply);

@@ -169,8 +169,8 @@ async def test_a_page_that_missed_one_ending_gets_all_replies_again(
     ("others", "problem"),
     [
         ("\n".join(f"1/m{number}" for number in range(4)), "4 models at most"),
-        ("nonsense", "is not offered"),
-        ("999/m", "is not offered"),
+        ("nonsense", "no longer available"),
+        ("999/m", "no longer available"),
     ],
 )
 async def test_too_many_or_unknown_models_are_refused(

@@ -134,8 +134,8 @@ def fresh_script(
     if title := title_asked_for(question):
         return Script(title)
     plain = " ".join(question.lower().split()).rstrip(".!? ")
-    if asked := ASKED_TO_FAIL.fullmatch(plain):
-        failure = FAILURES.get(asked[1])
+    if wish := ASKED_TO_FAIL.fullmatch(plain):
+        failure = FAILURES.get(wish[1])
         return failure.outcome if failure else Script(signed(FAILURE_LIST))
     if results and not calls_endlessly(question):
         thought, script = "The results are here, so I'll quote them.", Script(answer_from(results))

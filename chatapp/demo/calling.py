@@ -31,13 +31,13 @@ NO_CLOCK = "I have no clock, and none of the tools I was offered tells the time.
 
 def script_with_tools(question: str, tools: Sequence[Function]) -> Script | None:
     """Return the calls that a question asks for, or why they are impossible; None for no calls."""
-    asked = question.strip().rstrip(".!?")
-    if TOOLS.fullmatch(asked):
+    plain = question.strip().rstrip(".!?")
+    if TOOLS.fullmatch(plain):
         return Script(list_of_tools(tools))
     if calls := calls_named(question, tools):
         return calls
     tool = time_tool(tools)
-    is_broken, is_deprecated = BROKEN.fullmatch(asked), FUNCTION_CALL.fullmatch(asked)
+    is_broken, is_deprecated = BROKEN.fullmatch(plain), FUNCTION_CALL.fullmatch(plain)
     if is_broken or is_deprecated or calls_endlessly(question):
         if not tools:
             return Script(NO_TOOLS)
@@ -45,7 +45,7 @@ def script_with_tools(question: str, tools: Sequence[Function]) -> Script | None
         arguments = '{"timezone": "Europe/Vien' if is_broken else "{}"
         ending = Ending.FUNCTION_CALL if is_deprecated else Ending.TOOL_CALLS
         return calling(Call(tool.name, arguments), ending=ending)
-    if not ASKS_FOR_THE_TIME.fullmatch(asked):
+    if not ASKS_FOR_THE_TIME.fullmatch(plain):
         return None
     return calling(Call(tool.name, time_arguments(question, tool))) if tool else Script(NO_CLOCK)
 
@@ -63,10 +63,10 @@ def calls_named(question: str, tools: Sequence[Function]) -> Script | None:
     """
     found = [CALL.fullmatch(line) for line in question.splitlines() if line.strip()]
     known = {tool.name for tool in tools}
-    matches = [one for one in found if one and (one[1] or one[3] or one[2] in known)]
+    matches = [match for match in found if match and (match[1] or match[3] or match[2] in known)]
     if not matches or len(matches) < len(found):
         return None
-    calls = [Call(one[2], (one[3] or "{}").strip()) for one in matches]
+    calls = [Call(match[2], (match[3] or "{}").strip()) for match in matches]
     unknown = [call.name for call in calls if call.name not in known]
     if unknown:
         return Script(f"I was not offered a tool named `{unknown[0]}`. {list_of_tools(tools)}")
@@ -100,6 +100,6 @@ def list_of_tools(tools: Sequence[Function]) -> str:
 def answer_from(results: Sequence[str]) -> str:
     """Return the answer after the tools have run, with each result quoted."""
     quoted = ("\n".join(f"> {line}" for line in result.splitlines()) for result in results)
-    said = "\n\n".join(one or "> (nothing)" for one in quoted)
+    quotes = "\n\n".join(quote or "> (nothing)" for quote in quoted)
     opening = "The tool answered:" if len(results) == 1 else "The tools answered:"
-    return f"{opening}\n\n{said}"
+    return f"{opening}\n\n{quotes}"

@@ -157,9 +157,9 @@ def closest_sections(question: str) -> list[Section]:
 
     A word counts less if more sections have it, so `OPENAI_API_KEY` outweighs `add`.
     """
-    asked = set(words_of(question))
+    wanted = set(words_of(question))
     scores = {
-        section: sum(1 / section_counts()[word] for word in asked & section.words)
+        section: sum(1 / section_counts()[word] for word in wanted & section.words)
         for section in sections()
     }
     matching = [section for section in sections() if scores[section]]

@@ -14,7 +14,7 @@ class DemoModel:
     thinks_in_tags: bool = False
 
 
-# The first one is the default for new people.
+# The first one is the default.
 MODELS = {
     "demo-reasoner": DemoModel(OPENTOKEN, reasons=True),
     "demo-plain": DemoModel(OPENTOKEN),

@@ -31,7 +31,7 @@ def choices_of(request: ChatRequest, model: DemoModel, script: Script) -> list[S
 
 def encoder_for(request: ChatRequest, model: DemoModel, choices: Sequence[Script]) -> Encoder:
     """Return an encoder with the id, time and usage of this completion."""
-    asked = request.stream_options is not None and request.stream_options.include_usage
+    wants_usage = request.stream_options is not None and request.stream_options.include_usage
     tier = request.service_tier
     return Encoder(
         dialect=model.dialect,
@@ -39,7 +39,7 @@ def encoder_for(request: ChatRequest, model: DemoModel, choices: Sequence[Script
         created=int(time.time()),
         model=request.model,
         usage=usage_of(request, choices),
-        includes_usage=bool(asked) or model.dialect.always_reports_usage,
+        includes_usage=bool(wants_usage) or model.dialect.always_reports_usage,
         service_tier="default" if tier in (None, "auto") else str(tier),
         top_logprobs=request.top_logprobs or 0 if request.logprobs else None,
     )

@@ -63,9 +63,7 @@ class Script:
     unsaid: str = ""
     refusal: str = ""
     calls: tuple[Call, ...] = ()
-    beside: Mapping[str, object] = field(
-        default_factory=dict
-    )  # sent next to the text: images, annotations
+    beside: Mapping[str, object] = field(default_factory=dict)  # images, annotations
     is_moderated: bool = False
     is_sent_whole: bool = False  # as JSON, even if a stream was requested
     thinks_in_tags: bool = False

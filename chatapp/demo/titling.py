@@ -2,7 +2,7 @@
 
 import re
 
-ASKED = re.compile(r"\s*Write a title for the conversation below\b.*?<message>\n", re.DOTALL)
+REQUEST = re.compile(r"\s*Write a title for the conversation below\b.*?<message>\n", re.DOTALL)
 MOST_WORDS = 5
 SMALL_WORDS = {"a", "an", "the", "please", "me", "i", "you", "can", "could", "how", "do", "does"}
 
@@ -12,9 +12,9 @@ def title_asked_for(question: str) -> str | None:
 
     None if the question is not a request for a title.
     """
-    if not (asked := ASKED.match(question)):
+    if not (request := REQUEST.match(question)):
         return None
-    message = question[asked.end() :].partition("\n</message>")[0]
+    message = question[request.end() :].partition("\n</message>")[0]
     words = re.findall(r"[\w'’-]+", message)  # noqa: RUF001 - as people type it
     while len(words) > 1 and words[0].lower() in SMALL_WORDS:
         words = words[1:]

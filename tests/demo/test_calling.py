@@ -18,7 +18,7 @@ TOOLS = [WEATHER, CLOCK.as_request()]
 TIME = "What time is it?"
 
 
-async def asked(text: str, model: str = "demo-openai", tools: Any = TOOLS) -> Reply:
+async def reply_to(text: str, model: str = "demo-openai", tools: Any = TOOLS) -> Reply:
     return (await ask(text, model=model, tools=tools)).reply()
 
 
@@ -28,7 +28,7 @@ def calls(reply: Reply) -> list[tuple[str, Any]]:
 
 @pytest.mark.parametrize("model", MODELS)
 async def test_asking_for_the_time_calls_the_clock_tool(model: str) -> None:
-    reply = await asked(TIME, model)
+    reply = await reply_to(TIME, model)
 
     assert calls(reply) == [(CLOCK.name, {})]
     assert reply.finish_reason == "tool_calls"
@@ -57,11 +57,11 @@ async def test_a_calls_name_is_streamed_before_its_arguments(model: str) -> None
     ["what's the date", "Which day is it today?", "tell me the time, please", "current date"],
 )
 async def test_many_ways_to_ask_for_the_time(text: str) -> None:
-    assert calls(await asked(text)) == [(CLOCK.name, {})]
+    assert calls(await reply_to(text)) == [(CLOCK.name, {})]
 
 
 async def test_the_time_zone_in_a_question_is_passed_to_the_tool() -> None:
-    reply = await asked("What time is it in Europe/Vienna?")
+    reply = await reply_to("What time is it in Europe/Vienna?")
 
     assert calls(reply) == [(CLOCK.name, {"timezone": "Europe/Vienna"})]
 
@@ -71,7 +71,7 @@ async def test_the_time_zone_in_a_question_is_passed_to_the_tool() -> None:
     ["How do I stop a reply?", "use ollama", "call my boss", "What does timed out mean?", "hello"],
 )
 async def test_other_questions_call_no_tool(text: str) -> None:
-    assert calls(await asked(text)) == []
+    assert calls(await reply_to(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,11 @@ async def test_other_questions_call_no_tool(text: str) -> None:
     ["use the tool city__weather", "Use the tool `city__weather`.", "call city__weather"],
 )
 async def test_any_offered_tool_can_be_called_by_its_name(text: str) -> None:
-    assert calls(await asked(text)) == [("city__weather", {})]
+    assert calls(await reply_to(text)) == [("city__weather", {})]
 
 
 async def test_several_calls_in_one_reply() -> None:
-    reply = await asked(f'call city__weather {{"city": "Graz"}}\ncall {CLOCK.name}')
+    reply = await reply_to(f'call city__weather {{"city": "Graz"}}\ncall {CLOCK.name}')
 
     assert calls(reply) == [("city__weather", {"city": "Graz"}), (CLOCK.name, {})]
     assert len({call.id for call in reply.tool_calls}) == 2
@@ -91,7 +91,7 @@ async def test_several_calls_in_one_reply() -> None:
 
 @pytest.mark.parametrize("text", ["invalid arguments", 'call city__weather {"city": "Vie'])
 async def test_invalid_arguments_can_be_requested(text: str) -> None:
-    [call] = (await asked(text)).tool_calls
+    [call] = (await reply_to(text)).tool_calls
 
     assert call.parsed is None
     assert call.problem
@@ -109,18 +109,18 @@ async def test_a_deprecated_function_call_can_be_requested() -> None:
 
 @pytest.mark.parametrize("text", ["tools", "invalid arguments", "call x {}", "use the tool x"])
 async def test_without_tools_no_call_is_made(text: str) -> None:
-    reply = await asked(text, tools=[])
+    reply = await reply_to(text, tools=[])
 
     assert calls(reply) == []
     assert NO_TOOLS in reply.answer
 
 
 async def test_without_a_clock_tool_the_demo_does_not_know_the_time() -> None:
-    assert NO_CLOCK in (await asked(TIME, tools=[WEATHER])).answer
+    assert NO_CLOCK in (await reply_to(TIME, tools=[WEATHER])).answer
 
 
 async def test_the_offered_tools_are_listed() -> None:
-    answer = (await asked("tools")).answer
+    answer = (await reply_to("tools")).answer
 
     assert "- `call city__weather {}`" in answer
     assert f"- `call {CLOCK.name} {{}}`" in answer
@@ -128,7 +128,7 @@ async def test_the_offered_tools_are_listed() -> None:
 
 async def resolved(text: str, result: str, *, then: tuple[Any, ...] = ()) -> Client:
     """Send the results of a question's tool calls and return the response."""
-    reply = await asked(text)
+    reply = await reply_to(text)
     runs = [replace(ToolRun.of(call), result=result) for call in reply.tool_calls]
     messages = [
         {"role": "user", "content": text},

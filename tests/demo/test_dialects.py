@@ -92,19 +92,19 @@ async def test_usage_has_the_details_of_its_dialect(model: str, details: dict[st
 
 @pytest.mark.parametrize("model", MODELS)
 async def test_without_include_usage_only_some_dialects_report_usage(model: str) -> None:
-    unasked = (await ask("hello", model=model)).reply().usage
+    without_request = (await ask("hello", model=model)).reply().usage
 
-    assert (unasked is not None) == MODELS[model].dialect.always_reports_usage
+    assert (without_request is not None) == MODELS[model].dialect.always_reports_usage
 
 
 async def test_openai_has_a_null_usage_on_every_other_chunk_if_usage_was_requested() -> None:
     *others, last = chunks(await ask("hello", model="demo-openai", stream_options=WITH_USAGE))
-    unasked = chunks(await ask("hello", model="demo-openai"))
+    without_request = chunks(await ask("hello", model="demo-openai"))
 
     assert last["choices"] == []
     assert last["usage"]
     assert all(chunk["usage"] is None for chunk in others)
-    assert not any("usage" in chunk for chunk in unasked)
+    assert not any("usage" in chunk for chunk in without_request)
     assert all("logprobs" in chunk["choices"][0] for chunk in others)
 
 
@@ -196,8 +196,8 @@ async def test_logprobs_match_the_text_and_characters_are_split_over_tokens() ->
 @pytest.mark.parametrize("model", MODELS)
 async def test_logprobs_come_on_request_except_in_a_bare_dialect(model: str) -> None:
     assert not (await ask("hello", model=model)).reply().logprobs
-    asked = (await ask("hello", model=model, logprobs=True)).reply()
-    assert bool(asked.logprobs) == (model != "demo-aigateway")
+    reply = (await ask("hello", model=model, logprobs=True)).reply()
+    assert bool(reply.logprobs) == (model != "demo-aigateway")
 
 
 async def test_a_refusal_has_logprobs_too() -> None:
@@ -227,10 +227,10 @@ async def test_only_openai_sends_a_moderation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "served"), [(None, "default"), ("auto", "default"), ("flex", "flex")]
+    ("requested", "served"), [(None, "default"), ("auto", "default"), ("flex", "flex")]
 )
-async def test_openai_names_the_service_tier(asked: str | None, served: str) -> None:
-    reply = (await ask("hello", model="demo-openai", service_tier=asked)).reply()
+async def test_openai_names_the_service_tier(requested: str | None, served: str) -> None:
+    reply = (await ask("hello", model="demo-openai", service_tier=requested)).reply()
 
     assert reply.service_tier == served
     assert reply.system_fingerprint

@@ -56,7 +56,9 @@ def test_from_the_setup_link_to_a_log_of_the_day(sit_down: SitDown, site: Site) 
 
         give_up_the_reviewer_role(page)
         page.get_by_role("link", name="Audit", exact=True).click()
-        expect(page.get_by_role("listitem").filter(has_text="changed the permissions")).to_be_visible()
+        expect(
+            page.get_by_role("listitem").filter(has_text="changed the permissions")
+        ).to_be_visible()
         events = " ".join(page.get_by_role("list", name="Newest events").all_inner_texts())
         places = [events.rfind(sentence) for sentence in DAY]
         assert -1 not in places, events

@@ -1,4 +1,4 @@
-"""Serves the app with Daphne: reactor, HTTP and WebSocket protocols, threads, middleware, probes.
+"""How the app is served: reactor, HTTP and WebSocket protocols, threads, headers, data dir.
 
 Imports `realtime`, `sessions`, `models` and what is below them.
 """

@@ -1,4 +1,4 @@
-"""DATA_DIR is its owner's alone: it holds the secret key, and on SQLite everybody's chats."""
+"""Permissions of DATA_DIR, which holds the secret key and, on SQLite, everyone's chats."""
 
 import logging
 import os
@@ -7,22 +7,24 @@ from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-OURS = ("secret_key", "chatapp.sqlite3")  # what tells a directory of the app's own
+OURS = ("secret_key", "chatapp.sqlite3")  # files that identify the app's own directory
 
 
 def make_private(directory: Path) -> None:
-    """Closes it to other users, where it is ours and open to all. What its group may do stays:
-    that, somebody has chosen."""
+    """Remove other users' permissions from `directory`, if it is the app's own.
+
+    The group's permissions are left alone: the administrator chose them.
+    """
     try:
         status = directory.stat()
     except OSError:
-        return  # whoever needs it says so
+        return  # reported by the code that needs it
     is_ours = status.st_uid == os.geteuid() and any((directory / name).exists() for name in OURS)
     if is_ours and is_open(status.st_mode):
         directory.chmod(0o700)
-        logger.warning("%s was open to all users of this machine, and is ours alone now", directory)
+        logger.warning("%s was open to all users of this machine; removed their access", directory)
 
 
 def is_open(mode: int) -> bool:
-    """Whether others than the owner and the group may do anything there."""
+    """Return whether users other than the owner and the group have any permission."""
     return bool(stat.S_IMODE(mode) & stat.S_IRWXO)

@@ -1,18 +1,18 @@
-"""Daphne's HTTP protocol, bounded: how much a client may send, and for how long it may take.
+"""Daphne's HTTP protocol with limits on how much a client may send and how long it may take.
 
-Twisted reads a request whole before anybody is asked, spools a body of any size to the disk, and
-gives a client that sends a byte a second all the time there is. Here a request that is over a limit
-is refused as soon as its head or its bytes say so, and each phase of a connection has its seconds:
+Twisted reads a whole request before calling the application, spools a body of any size to disk, and
+lets a client send one byte a second forever. Here a request over a limit is refused as soon as its
+head or its bytes exceed it, and each phase of a connection has a timeout:
 
-    head        from the first byte on (or from the connection on) until its end
-    body        as its length takes a slow client
-    reply       none: the app answers when it can
-    the rest    until a reply is taken, and then until the next request begins
+    head        from the connection or the first byte to the end of the head
+    body        in proportion to its length, at the slowest rate allowed
+    response    none: the app may take its time
+    after it    until the client has read the response, then until the next request begins
 
-What is refused is told why in a sentence, in a reply that closes the connection. A WebSocket has
-limits of its own (`socket_protocol`) from the moment at which its handshake's head is whole.
+A refused client gets a response with a sentence that says why, and the connection is closed.
+WebSockets have limits of their own (`socket_protocol`) once the head of the handshake is complete.
 
-Import it after the reactor is installed, as Daphne itself.
+Like Daphne itself, import this only after the reactor is installed.
 """
 
 import logging
@@ -29,40 +29,40 @@ from chatapp.server.response_headers import refusal_headers
 logger = logging.getLogger(__name__)
 
 HEAD_SECONDS = 15.0
-BODY_SECONDS = 15.0  # and what its bytes take at the slowest rate
+BODY_SECONDS = 15.0  # plus the time its bytes take at the slowest rate
 SLOWEST_BYTES_A_SECOND = 16 * 1024
 IDLE_SECONDS = 60.0  # a proxy's `keepalive_timeout` must be shorter
-TAKING_SECONDS = 300.0  # for what of a reply was not taken when it was written
-# What a refused client still sends is read and dropped for as long and as much as this.
+TAKING_SECONDS = 300.0  # to read the rest of a response after it was written
+# What a refused client still sends is read and dropped within these limits.
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 4 * 1024 * 1024
 
 MAX_LINE_BYTES = 8 * 1024  # of the request line, and of each header
 MAX_HEAD_BYTES = 16 * 1024
 MAX_HEADERS = 100
-# Of a body that says no length: so many chunks, and one more for each KiB. Twisted takes as long
-# for one of a byte, and copies for each what comes behind it, so it is given little at once.
+# A chunked body may have this many chunks, plus one for each KiB. Twisted spends as much time on
+# a chunk of one byte, and copies what follows each chunk, so it is fed small pieces.
 MAX_CHUNKS = 1000
 PIECE_BYTES = 4 * 1024
 
-_HTTPChannel: Any = HTTPChannel  # whose types tell half
+_HTTPChannel: Any = HTTPChannel  # its type hints are incomplete
 
-# The port where a request came in and its path, to the bytes that its body may have.
+# Maps the local port and the path of a request to the most bytes its body may have.
 BodyLimit = Callable[[int, bytes], int]
 
 
 class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
-    """One connection, until it closes or becomes a WebSocket's."""
+    """One connection, until it closes or is upgraded to a WebSocket."""
 
     MAX_LENGTH = MAX_LINE_BYTES
     maxHeaders = MAX_HEADERS
     totalHeadersSize = MAX_HEAD_BYTES
     abortTimeout = LINGER_SECONDS
 
-    body_limit = 0  # of the request whose head is being read, or was read last
+    body_limit = 0  # of the request whose head was read last or is being read
     is_refused = False
-    _dropped_bytes = 0  # since it was
-    _is_idle = False  # between two requests
+    _dropped_bytes = 0  # since the refusal
+    _is_idle = False  # waiting for the next request
     _head_lines = 0
     _head_bytes = 0
 
@@ -78,17 +78,17 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         super().dataReceived(data)
 
     def resetTimeout(self) -> None:
-        """What comes buys no time: each phase has its own from its beginning."""
+        """Do nothing: received data must not extend the timeout of a phase."""
 
     # The head
 
     def lineReceived(self, line: bytes) -> None:
-        if line or self._head_lines:  # an empty one before the first is a form's end, of old
+        if line or self._head_lines:  # old clients send an empty line after a form
             self._head_lines += 1
         self._head_bytes += len(line)
         if self._head_bytes > MAX_HEAD_BYTES or (self._head_lines > MAX_HEADERS + 1 and line):
             self._refuse_head()
-        elif line[:1] in (b" ", b"\t"):  # folded, which RFC 9112 (section 5.2) lets nobody send
+        elif line[:1] in (b" ", b"\t"):  # line folding: forbidden by RFC 9112, section 5.2
             self._respondToBadRequestAndDisconnect()
         else:
             super().lineReceived(line)
@@ -101,12 +101,14 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         if self._head_lines == 1:
             self.refuse(414, f"The address is longer than {MAX_LINE_BYTES} bytes.")
         else:
-            self.refuse(431, "The headers are too many or too long. Delete this site's cookies.")
+            self.refuse(
+                431, "The headers are too many or too long. Try deleting this site's cookies."
+            )
 
     def headerReceived(self, line: bytes) -> bool:
         try:
             return bool(super().headerReceived(line))
-        except ValueError:  # a length of more digits than Python takes for a number
+        except ValueError:  # a length with more digits than Python converts to int
             self._respondToBadRequestAndDisconnect()
             return False
 
@@ -115,14 +117,14 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
             return
         headers = self.requests[-1].requestHeaders
         coding = headers.getRawHeaders(b"Transfer-Encoding", [])
-        # RFC 9112, section 6.1: either is how one request is made to look like two to somebody.
-        is_coded_oddly = coding and (
+        # Both enable request smuggling (RFC 9112, section 6.1).
+        has_odd_coding = coding and (
             [one.lower() for one in coding] != [b"chunked"] or self._version == b"HTTP/1.0"
         )
-        # Daphne would pass it on to the WebSocket, as frames.
+        # Daphne would pass the body on to the WebSocket as frames.
         upgrade = headers.getRawHeaders(b"Upgrade", [b""])[0]
         has_odd_body = upgrade.lower() == b"websocket" and self.length != 0
-        if is_coded_oddly or has_odd_body or len(headers.getRawHeaders(b"Host", [])) > 1:
+        if has_odd_coding or has_odd_body or len(headers.getRawHeaders(b"Host", [])) > 1:
             self._respondToBadRequestAndDisconnect()
             return
         self.body_limit = self.factory.body_limit(self.getHost().port, self._path)
@@ -142,8 +144,8 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
                 return
             super().rawDataReceived(data[start : start + PIECE_BYTES])
         if self._handlingRequest and any(one.strip(b"\r\n") for one in self._dataBuffer):
-            # Nobody needs a second request before the first is answered, and many of them ask for
-            # more replies than a client that does not read would let go.
+            # Pipelining isn't supported: a client that doesn't read could queue any number of
+            # responses. Close the connection after this one.
             self.persistent = False
             self._dataBuffer.clear()
 
@@ -154,18 +156,17 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         super().allContentReceived()
 
     def refuse_body(self) -> None:
-        self.refuse(
-            413, f"This is larger than the {self.body_limit:,} bytes that may be sent here."
-        )
+        self.refuse(413, f"The request is larger than the {self.body_limit:,} bytes allowed here.")
 
-    # The reply, and what follows
+    # The response, and what follows
 
     def requestDone(self, request: Any) -> None:
         if self._waitingForTransport:
-            self._networkProducer.pauseProducing()  # no other request before this reply is taken
+            # Read no other request before the client has read this response.
+            self._networkProducer.pauseProducing()
         super().requestDone(request)
-        is_taken = not self._waitingForTransport and self.persistent
-        self.setTimeout(IDLE_SECONDS if is_taken else TAKING_SECONDS)
+        is_read = not self._waitingForTransport and self.persistent
+        self.setTimeout(IDLE_SECONDS if is_read else TAKING_SECONDS)
         self._is_idle = True
 
     def resumeProducing(self) -> None:
@@ -184,13 +185,13 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
     # Refusing
 
     def _respondToBadRequestAndDisconnect(self) -> None:
-        self.refuse(400, "This is not a request that this server understands.")
+        self.refuse(400, "This server can't understand the request.")
 
     def refuse(self, status: int, sentence: str) -> None:
-        """Replies and closes; drops what else comes.
+        """Respond with `sentence`, close the connection and drop what else arrives.
 
-        The way to the client is closed at once, and the one from it a little later: a client that
-        is still sending would be reset otherwise, and never read why.
+        Writing ends at once, reading a little later: otherwise a client that is still sending
+        would get a reset before it could read the response.
         """
         if self.is_refused:
             return
@@ -214,42 +215,42 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
 
 
 class BoundedRequest(WebRequest):  # type: ignore[misc]
-    """One request, and the reply to it."""
+    """One request and its response."""
 
-    _pieces = 0  # of its body
+    _chunks = 0  # of its body
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        # Twisted would parse forms for itself, and in the event loop.
+        # Otherwise Twisted would parse forms too, in the event loop.
         super().__init__(*args, **options, parsePOSTFormSubmission=False)
 
     def handleContentChunk(self, data: bytes) -> None:
         if self.channel.is_refused:
             return
-        self._pieces += 1
-        most_pieces = MAX_CHUNKS + self.content.tell() // 1024
-        if self.channel.length is None and self._pieces > most_pieces:
-            self.channel.refuse(413, "This comes in too many pieces. Send it in larger ones.")
+        self._chunks += 1
+        max_chunks = MAX_CHUNKS + self.content.tell() // 1024
+        if self.channel.length is None and self._chunks > max_chunks:
+            self.channel.refuse(413, "The request body has too many chunks. Send larger ones.")
         elif self.content.tell() + len(data) > self.channel.body_limit:
             self.channel.refuse_body()
         else:
             super().handleContentChunk(data)
 
     def process(self) -> Any:
-        # Daphne takes a path for the app's root from whoever sends this header, and fails on what
-        # is not ASCII in either. No socket here has a subprotocol.
+        # Daphne takes the app's root path from the first header, whichever client sends it, and
+        # fails on non-ASCII characters in either. No WebSocket here has a subprotocol.
         for name in (b"Daphne-Root-Path", b"Sec-WebSocket-Protocol"):
             self.requestHeaders.removeHeader(name)
         cookies = self.requestHeaders.getRawHeaders(b"Cookie", [])
         if b"%00" in self.uri or any(rb"\000" in cookie for cookie in cookies):
-            # PostgreSQL stores it nowhere and looks it up nowhere, so nobody has a use for it.
-            self.basic_error(400, b"Bad Request", "There is a NUL in this request.")
+            # PostgreSQL can neither store NUL nor search for it, so no valid request has one.
+            self.basic_error(400, b"Bad Request", "The request contains a NUL character.")
             return None
         return super().process()
 
     def basic_error(self, status: int, status_text: bytes, body: str) -> None:
-        """In place of Daphne's page: the headers that all replies have, and no style of its own."""
+        """Replace Daphne's error page: plain text, with the headers that all responses have."""
         if self._response_started:
-            self.loseConnection()  # half a reply ends there, and is not taken for a whole one
+            self.loseConnection()  # so that a partial response isn't taken for a whole one
             return
         text = f"{status} {status_text.decode('ascii')}: {body}\n".encode()
         self.handle_reply(
@@ -259,7 +260,7 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
 
 
 class BoundedFactory(HTTPFactory):  # type: ignore[misc]
-    """To be set in place of Daphne's `HTTPFactory`, with the limit of bodies."""
+    """A replacement for Daphne's `HTTPFactory` that limits bodies to `body_limit`."""
 
     protocol = BoundedChannel
 
@@ -274,4 +275,4 @@ class BoundedFactory(HTTPFactory):  # type: ignore[misc]
         return channel
 
     def log(self, request: Any) -> None:
-        """Makes no line: each request has one in the app's own log."""
+        """Do nothing: the app logs each request itself."""

@@ -1,8 +1,8 @@
-"""Threads that are kept, and whose turn it is to use them.
+"""Thread pools that run synchronous work and limit how much of it runs at once.
 
-A thread that is started for each request holds up the event loop until the system lets it run, and
-needs a connection to the database of its own. And the interpreter's lock is one for all: the more
-threads want it, the longer the event loop waits for its turn, and with it every running reply.
+Starting a thread for each request would block the event loop until the system schedules the thread,
+and each would need its own database connection. All threads share the interpreter's lock: the more
+of them want it, the longer the event loop waits for it, and with it every running reply.
 """
 
 import asyncio
@@ -14,19 +14,19 @@ from asgiref.sync import sync_to_async
 
 from chatapp.concurrency.turns import FewAtATime
 
-LONG_SECONDS = 0.1  # after which work is taken to wait for something, and no other waits for it
+LONG_SECONDS = 0.1  # then work is assumed to be waiting for I/O and stops counting
 FINISH_SECONDS = 1.0
 
 T = TypeVar("T")
 
-_working: set[asyncio.Task[Any]] = set()  # of all lanes
+_working: set[asyncio.Task[Any]] = set()  # in all lanes
 
 
 async def finish() -> None:
-    """Waits until no lane works. What takes longer than `FINISH_SECONDS` is cancelled.
+    """Wait until all lanes are idle. Cancel work that takes longer than `FINISH_SECONDS`.
 
-    An asynchronous view runs in the event loop while its thread waits. If the loop stopped for good
-    before that, the thread would wait forever, and Python's exit would wait for the thread.
+    An asynchronous view runs in the event loop while its thread waits for it. If the loop stopped
+    first, the thread would wait forever, and Python's exit would wait for the thread.
     """
     if _working:
         await asyncio.wait(_working, timeout=FINISH_SECONDS)
@@ -37,19 +37,24 @@ async def finish() -> None:
 
 
 class Lane:
-    """Work goes `at_once`, the rest waits in the order in which it came; and what takes long does
-    not count, so that `threads` may work in all."""
+    """A pool of `threads`, of which `at_once` start work at a time; the rest waits in order.
+
+    Work that runs longer than `LONG_SECONDS` does not count, so that the others get a turn.
+    """
 
     def __init__(self, threads: int, at_once: int, name: str) -> None:
-        # Made once: it looks closely at what it wraps.
+        # Made once, since `sync_to_async` inspects what it wraps.
         self._in_thread = sync_to_async(
-            _done, thread_sensitive=False, executor=ThreadPoolExecutor(threads, name)
+            _call, thread_sensitive=False, executor=ThreadPoolExecutor(threads, name)
         )
         self._places = FewAtATime(at_once, LONG_SECONDS)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What `work` returns. Whoever is cancelled before its turn is forgotten; after that the
-        work is done to its end, and keeps its place meanwhile."""
+        """Run `work` in a thread and return its result.
+
+        If the caller is cancelled before its turn, `work` never starts. Once started it runs to its
+        end and keeps its place until then.
+        """
         place = await self._places.begin()
         working: asyncio.Task[T] = asyncio.create_task(self._in_thread(work))
         _working.add(working)
@@ -58,5 +63,5 @@ class Lane:
         return await asyncio.shield(working)
 
 
-def _done(work: Callable[[], T]) -> T:
+def _call(work: Callable[[], T]) -> T:
     return work()

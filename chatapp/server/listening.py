@@ -1,4 +1,4 @@
-"""Where processes accept connections: a socket for each of them, all with one address."""
+"""Listening sockets: one for each serving process, all bound to the same address."""
 
 import socket
 from collections.abc import Iterator
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 from django.core.exceptions import ImproperlyConfigured
 
-BACKLOG = 1024  # connections that wait to be accepted while a process is busy, or started again
+BACKLOG = 1024  # connections that may wait while a process is busy or restarting
 
 
 @dataclass(frozen=True)
 class Doors:
-    """One process's: the app's, and the demo upstream's where that answers."""
+    """The sockets of one process: the app's, and the demo upstream's if it is enabled."""
 
     app: socket.socket
     demo: socket.socket | None = None
 
     def open(self) -> list[socket.socket]:
-        """Whoever comes from now on is accepted, or waits. Whoever gets the sockets closes them."""
+        """Start listening and return the sockets, which the caller must close."""
         sockets = [self.app, self.demo] if self.demo else [self.app]
         for one in sockets:
-            with _in_a_sentence(*one.getsockname()[:2]):
+            with _reporting_errors(*one.getsockname()[:2]):
                 one.listen(BACKLOG)
         return sockets
 
@@ -32,14 +32,16 @@ class Doors:
 
 
 def doors_of(host: str, port: int, processes: int, *, has_demo: bool) -> list[Doors]:
-    """Doors that are still closed. Raises `ImproperlyConfigured` where the address is another's, or
-    is none of this machine's; so may `open`.
+    """Bind the sockets of each process, without listening yet.
 
-    The kernel shares connections out among the processes. Those of one that dies before it has
-    accepted them wait for its successor, which has the same doors.
+    Raises `ImproperlyConfigured` if the address is in use or isn't one of this machine's; so may
+    `Doors.open`.
+
+    The kernel distributes connections among the processes. If a process dies, the connections that
+    it hasn't accepted wait for its successor, which gets the same sockets.
     """
     apps = _bound_to(host, port, processes)
-    # On a port of its own, which only this machine reaches.
+    # On its own port, reachable only from this machine.
     demos = _bound_to("127.0.0.1", 0, processes) if has_demo else [None] * processes
     return [Doors(app, demo) for app, demo in zip(apps, demos, strict=True)]
 
@@ -48,30 +50,30 @@ def _bound_to(host: str, port: int, count: int) -> list[socket.socket]:
     alone = _bound(host, port)
     if count == 1:
         return [alone]
-    with alone:  # nobody else has it; and where any port will do, it is this one
+    with alone:  # proves that nobody else has the address, and picks the port if PORT is 0
         port = alone.getsockname()[1]
     return [_bound(host, port, is_shared=True) for _ in range(count)]
 
 
 def _bound(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
     host = host.strip("[]")
-    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if is_shared:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    with ExitStack() as made_in_vain, _in_a_sentence(host, port):
-        made_in_vain.callback(made.close)
-        made.bind((host, port))
-        made_in_vain.pop_all()
-    return made
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    with ExitStack() as on_error, _reporting_errors(host, port):
+        on_error.callback(bound.close)
+        bound.bind((host, port))
+        on_error.pop_all()
+    return bound
 
 
 @contextmanager
-def _in_a_sentence(host: str, port: int) -> Iterator[None]:
+def _reporting_errors(host: str, port: int) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{host}:{port} can't be listened on: another process may have it. Set PORT to a free "
-            "one."
+            f"{host}:{port} can't be listened on: another process may be using it. Set PORT to a "
+            "free port."
         ) from error

@@ -1,8 +1,8 @@
-"""Django, which answers each request as a whole in one thread.
+"""Django's ASGI handler, changed to answer each request in a single thread.
 
-Its own way under ASGI is a hop to a thread and back for each part that is synchronous: the signals,
-most of the middleware, the view, the close. They cost more than the page does, and each waits for
-its turn of the event loop.
+Django under ASGI hops to a thread and back for each synchronous part: the signals, most of the
+middleware, the view, the close. The hops cost more than the page does, and each waits for its turn
+in the event loop.
 """
 
 import asyncio
@@ -19,23 +19,23 @@ from django.urls import set_script_prefix
 
 from chatapp.server.lanes import Lane
 
-# Two, so that one goes on where the other waits for the event loop or the database. In all no more
-# than the pool of PostgreSQL has connections for, with those of the sockets.
+# Two at once, so that one runs while the other waits for the event loop or the database. All
+# threads, with those of the sockets, must not exceed the size of PostgreSQL's connection pool.
 PAGES_AT_ONCE, PAGE_THREADS = 2, 4
-# Who asks these asks for the process, and not for how many others wait.
+# These ask about the process, so they must not wait behind pages.
 PROBES, PROBE_THREADS = ("/healthz", "/readyz", "/metrics"), 4
-# This one waits for upstreams that are slow to list their models, and no page behind it does.
+# This page waits for upstreams that list models slowly; other pages must not wait behind it.
 WAITING, WAITING_THREADS = "/models/", 2
-# These ask an upstream or a tool server what it does, for as long as a minute: `admin.inquiries`.
+# These query an upstream or tool server for up to a minute: `staff.admin.inquiries`.
 INQUIRIES = re.compile(r"/admin/chatapp/(upstream/.+/check|toolserver/.+/tools)/")
 INQUIRY_THREADS = 2
 
 
 class Pages(ASGIHandler):
-    """The ASGI application of all that is no socket."""
+    """The ASGI application for HTTP requests."""
 
     def __init__(self) -> None:
-        # Not its own: that one makes the middleware ready for the event loop.
+        # Not `super().__init__()`, which adapts the middleware for the event loop.
         self.load_middleware(is_async=False)
         self._pages = Lane(PAGE_THREADS, PAGES_AT_ONCE, "page")
         self._probes = Lane(PROBE_THREADS, 1, "probe")
@@ -73,7 +73,7 @@ class Pages(ASGIHandler):
         return self._inquiries if INQUIRIES.fullmatch(path) else self._pages
 
     def _response(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
-        """Blocks until it is whole, but for what it streams."""
+        """Return the response. Blocks until it is complete, except for a stream."""
         with closing(body):
             set_script_prefix(get_script_prefix(scope))
             request_started.send(sender=type(self), scope=scope)

@@ -1,12 +1,12 @@
-"""Twisted's reactor on asyncio, made for many small writes.
+"""Twisted's asyncio reactor, changed for many small writes and for connection resets.
 
-Twisted asks the kernel to watch a socket for each write, writes when it says so, and takes the
-request back. Here the write is tried first, at the end of the loop's turn, and a socket is watched
-only where it did not take everything.
+For each write Twisted watches the socket, writes when the kernel reports it writable, and stops
+watching. Here the write is tried first, at the end of the loop's iteration, and a socket is watched
+only if it did not take everything.
 
-And made for clients that reset their connections. uvloop tells of a reset once, as of something to
-read, and watches the socket no more. Where the client had sent something before it, that is what is
-read, and the connection would stay: a file, a tab, a reply that nobody waits for.
+uvloop reports a reset once, as readable, and then stops watching the socket. If the client sent
+data before the reset, that data is what is read, and the connection would stay open: a file
+descriptor, a tab and a reply that nobody waits for. So each read checks for a socket error, too.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from twisted.internet.tcp import Connection
 
 
 class WriteFirstReactor(AsyncioSelectorReactor):
-    """The reactor for `twisted.internet.main.installReactor`, on this event loop."""
+    """A reactor for `twisted.internet.main.installReactor`, on the given event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -27,7 +27,7 @@ class WriteFirstReactor(AsyncioSelectorReactor):
         super().__init__(loop)
 
     def is_writing(self, writer: Any) -> bool:
-        """Whether something of it waits to be written."""
+        """Return whether `writer` has data that waits to be written."""
         return writer in self._to_write or writer in self._writers
 
     def addWriter(self, writer: Any) -> None:

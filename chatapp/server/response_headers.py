@@ -1,7 +1,7 @@
-"""The headers that every response has, whoever made it: a page, a file, an error, the server.
+"""The headers of every response, whether it is a page, a file, an error or the server's own.
 
-A response that says otherwise itself keeps what it says, as the logo and the accent do. What is no
-static file either is kept by nobody, since it may hold private text.
+Headers that a response sets itself are kept. A response without `Cache-Control` gets `no-store`,
+since it may contain private text.
 """
 
 from collections.abc import Iterable
@@ -11,8 +11,8 @@ from typing import Any
 from csp.utils import build_policy
 from django.conf import settings
 
-# All that a browser may offer a page and this app does not use; what is not named here keeps its
-# default, which is to be allowed to pages of our own origin alone.
+# Browser features that this app doesn't use. Features not listed keep their default, which allows
+# them only to pages of our own origin.
 SWITCHED_OFF = (
     "accelerometer",
     "autoplay",
@@ -51,7 +51,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 @cache
 def on_all() -> dict[bytes, bytes]:
-    """By name, in lower case as ASGI has them."""
+    """Return the headers by name, in lower case as ASGI requires."""
     texts = {
         "content-security-policy": build_policy(),
         "cross-origin-opener-policy": "same-origin",
@@ -65,12 +65,12 @@ def on_all() -> dict[bytes, bytes]:
 
 
 def refusal_headers() -> list[tuple[bytes, bytes]]:
-    """Of a reply of the server's own, which is a line of text."""
+    """Return the headers of a plain text response by the server itself."""
     return [PLAIN, KEPT_BY_NOBODY, *on_all().items()]
 
 
 class ResponseHeaders:
-    """ASGI middleware: adds the headers to each response of the application's."""
+    """ASGI middleware that adds the headers to each response of the application."""
 
     def __init__(self, application: Any) -> None:
         self._application = application
@@ -89,9 +89,9 @@ class ResponseHeaders:
 
 
 def completed(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """These headers and those that are missing."""
-    said = {name.lower(): value for name, value in headers}
-    missing = [(name, value) for name, value in on_all().items() if name not in said]
-    if b"cache-control" not in said:
+    """Return the headers plus those that are missing."""
+    present = {name.lower(): value for name, value in headers}
+    missing = [(name, value) for name, value in on_all().items() if name not in present]
+    if b"cache-control" not in present:
         missing.append(KEPT_BY_NOBODY)
     return [*headers, *missing]

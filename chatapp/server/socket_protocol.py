@@ -1,21 +1,22 @@
-"""Daphne's WebSocket protocol, for clients that mean no good and for clients that are slow.
+"""Daphne's WebSocket protocol, hardened against malicious clients and slow ones.
 
-* What waits for a client is bounded. A message of any size may be on its way, in parts where it is
-  large. While it is, others wait behind it; where these come to more than a bound, the client does
-  not read: the connection is aborted, and the tab catches up by a snapshot when it is back.
-* What waits for the application is bounded, and a message may be as large as a form can be.
-* So many frames are taken a second, whatever they are: a ping, a pong and an empty fragment reach
-  no application that could count them, and each costs the loop as much as a message does.
-* A page's beat is answered here: it asks whether the network and this process are there, and not
-  whether the database answers what the tab asked for before. Each page that is seen sends one every
-  few seconds, so one that comes alone, as most do, is known by its bytes.
-* Nothing is taken before the handshake is answered. Autobahn would run it once more for each head
-  that comes meanwhile, with an application of its own, and keep everything else.
-* Autobahn lets an application close with 1000 or a private code alone. With 1012 ("service
-  restart") and 1013 ("try again later") a browser comes back, to another process perhaps; a socket
-  that is refused with one of them gets 503 in place of 403, and a proxy tries another process.
+* Outgoing data is bounded. A message of any size may be in transit, in several frames if it is
+  large, while others queue behind it. If the queue exceeds `MOST_BEHIND`, the client isn't reading:
+  the connection is aborted, and the tab gets a snapshot when it reconnects.
+* Incoming data is bounded: the queue for the application, and each message, which may be as large
+  as the largest form.
+* The rate of frames is limited, whatever they are: pings, pongs and empty fragments never reach the
+  application, which could count them, and cost the event loop as much as a message.
+* A page's heartbeat is answered here, because it asks whether the network and this process work,
+  not whether the database has answered the tab's last action. Each visible page sends one every few
+  seconds, so one that arrives alone, as most do, is recognised by its bytes.
+* Nothing is accepted before the handshake is answered. Autobahn would start another handshake, with
+  another application, for each head that arrives meanwhile, and buffer everything else.
+* Autobahn lets an application close only with 1000 or a private code. After 1012 ("service
+  restart") and 1013 ("try again later") a browser reconnects, perhaps to another process. A
+  handshake refused with one of them gets 503 instead of 403, and a proxy tries another process.
 
-Import it after the reactor is installed, as Daphne itself.
+Like Daphne itself, import this only after the reactor is installed.
 """
 
 import logging
@@ -35,18 +36,18 @@ from chatapp.realtime.viewers import WRITE
 
 logger = logging.getLogger(__name__)
 
-FRAME_BYTES = 1024 * 1024  # pings and closes get through between two of them
-MOST_BEHIND = 1024 * 1024  # bytes that wait behind the message that is on its way
-# Six bytes are the most that JSON needs for a character, and the other fields are short.
+FRAME_BYTES = 1024 * 1024  # control frames can be sent between two of them
+MOST_BEHIND = 1024 * 1024  # bytes queued behind the message in transit
+# JSON needs at most six bytes for a character, and the other fields are short.
 MOST_INCOMING = 6 * settings.CHATAPP_MAX_PROMPT_CHARACTERS + 64 * 1024
-MOST_UNREAD = 100  # messages that wait for the application
+MOST_UNREAD = 100  # messages queued for the application
 MOST_UNREAD_BYTES = 2 * MOST_INCOMING
-# For each action of a tab, on average and at once: pongs, and the fragments of a long prompt.
+# Frames per action of a tab, on average and in a burst: pongs, and fragments of a long prompt.
 FRAMES_PER_ACTION, FRAMES_AT_ONCE_PER_ACTION = 2, 50
 
-# What static/js/heartbeat.js sends, and a frame that changes nothing.
+# What static/js/heartbeat.js sends, and an answer that changes nothing on the page.
 BEAT, BEAT_ANSWER = b'{"action":"beat"}', "<!---->"
-BEAT_HEAD = bytes([0x81, 0x80 | len(BEAT)])  # of its frame, before the four bytes of its mask
+BEAT_HEAD = bytes([0x81, 0x80 | len(BEAT)])  # of the frame, before the four bytes of the mask
 BEAT_NUMBER = int.from_bytes(BEAT)
 
 CONTINUATION, TEXT, BINARY = 0, 1, 2  # RFC 6455, section 5.2
@@ -58,25 +59,25 @@ REFUSALS = {
 
 
 class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
-    """To be set as the `protocol` of Daphne's `WebSocketFactory`."""
+    """A replacement for the `protocol` of Daphne's `WebSocketFactory`."""
 
     def connectionMade(self) -> None:
         super().connectionMade()
         self.maxMessagePayloadSize = self.maxFramePayloadSize = MOST_INCOMING
-        self.failByDrop = False  # who sends what is not taken is told why, by a close code
+        self.failByDrop = False  # a refused client gets a close code, not just a lost connection
         self._unsent: deque[tuple[int, bytes]] = deque()
-        self._sent = 0  # bytes of the first of them
-        self._behind = 0  # bytes of the others
-        self._is_full = False  # the transport has enough for now
-        self._unread = 0  # bytes since nothing waited for the application
+        self._sent = 0  # bytes already sent of the first message in `_unsent`
+        self._behind = 0  # bytes of the other messages in `_unsent`
+        self._is_full = False  # the transport has asked to pause
+        self._unread = 0  # bytes received since the application's queue was last empty
         actions = settings.CHATAPP_ACTIONS_PER_SECOND
         self._frames = Allowance(FRAMES_PER_ACTION * actions, FRAMES_AT_ONCE_PER_ACTION * actions)
-        self._is_deaf = False  # what comes is dropped, until the connection is closed
-        # It belonged to Daphne's HTTP channel, whose business has ended.
+        self._is_ignoring = False  # drop what arrives until the connection is closed
+        # Until the upgrade, Daphne's HTTP channel was the producer.
         self.transport.unregisterProducer()
         self.transport.registerProducer(self, True)
 
-    # What the application sends
+    # Outgoing: from the application
 
     def handle_reply(self, message: dict[str, Any]) -> None:
         code = message.get("code") if message["type"] == "websocket.close" else None
@@ -91,8 +92,11 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
             super().handle_reply(message)
 
     def write(self, text: str) -> None:
-        """Sends a frame of a reply in one call: Daphne, autobahn and Twisted between them take
-        longer for each than all that was done before. What they are needed for goes their way."""
+        """Send a text frame straight to the socket.
+
+        The path through Daphne, Autobahn and Twisted takes longer than all the work before it. It
+        is used only if needed: for large messages, and if the socket isn't ready.
+        """
         payload = text.encode()
         size = len(payload)
         transport = self.transport
@@ -109,7 +113,7 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
         data = head + payload
         try:
             sent = transport.socket.send(data)
-        except OSError:  # the transport will see for itself
+        except OSError:  # the transport will get and handle the same error
             sent = 0
         if sent < len(data):
             transport.write(data[sent:])
@@ -118,7 +122,7 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
         if self.state != self.STATE_OPEN:
             return
         if self._behind > MOST_BEHIND:
-            logger.info("A socket is aborted: its client does not read")
+            logger.info("WebSocket aborted: the client does not read")
             metrics.unread_sockets.inc()
             self.stopProducing()
             self.dropConnection(abort=True)
@@ -144,7 +148,7 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
                 fin=is_whole,
             )
 
-    # What the transport says: twisted.internet.interfaces.IPushProducer
+    # Flow control by the transport: twisted.internet.interfaces.IPushProducer
 
     def pauseProducing(self) -> None:
         self._is_full = True
@@ -158,11 +162,11 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
         self._sent = self._behind = 0
 
     def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
-        # Daphne never knew of one whose handshake was none, and may have forgotten a refused one.
+        # Daphne doesn't know connections without a handshake, and may have forgotten refused ones.
         if hasattr(self, "server") and self in self.server.connections:
             super().onClose(wasClean, code, reason)
 
-    # What the client sends
+    # Incoming: from the client
 
     def dataReceived(self, data: bytes) -> None:
         if _is_beat(data) and self._awaits_message() and self._frames.take() >= 0:
@@ -171,22 +175,22 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
             super().dataReceived(data)
 
     def _awaits_message(self) -> bool:
-        """Whether what comes next begins a message, and is heard."""
-        if self.state != self.STATE_OPEN or self._is_deaf:
+        """Return whether the next byte begins a new message that will be processed."""
+        if self.state != self.STATE_OPEN or self._is_ignoring:
             return False
         return not (self.data or self.current_frame or self.inside_message)
 
     def _dataReceived(self, data: bytes) -> None:
-        if self._is_deaf:
+        if self._is_ignoring:
             return
-        if hasattr(self, "handshake_deferred"):  # it is being decided whether to let it in
-            self._is_deaf = True
+        if hasattr(self, "handshake_deferred"):  # the application hasn't accepted it yet
+            self._is_ignoring = True
             self.dropConnection(abort=True)
             return
         super()._dataReceived(data)
 
     def processData(self) -> bool:
-        return not self._is_deaf and bool(super().processData())
+        return not self._is_ignoring and bool(super().processData())
 
     def onFrameBegin(self) -> None:
         if self._frames.take() < 0:
@@ -195,7 +199,7 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
             super().onFrameBegin()
 
     def onPing(self, payload: bytes) -> None:
-        """Where the client does not read, no pong waits for it, of which there is no bound."""
+        """Skip the pong if the client doesn't read: the queue of pongs would be unbounded."""
         if not self._is_full:
             super().onPing(payload)
 
@@ -213,18 +217,18 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
             self._refuse_flood()
 
     def _answer_beat(self) -> None:
-        self.last_ping = time.time()  # as for any message: it needs no ping to be found alive
+        self.last_ping = time.time()  # like any message, it shows that the client is alive
         self.serverSend(BEAT_ANSWER)
 
     def _refuse_flood(self) -> None:
-        logger.warning("A socket is closed, since it sends faster than can be read")
+        logger.warning("WebSocket closed: the client sends faster than can be read")
         self.sendCloseFrame(code=CloseCode.FLOOD)
-        self._is_deaf = True
+        self._is_ignoring = True
         self.data = b""
 
 
 def _is_beat(data: bytes) -> bool:
-    """Whether this is a beat's frame as a whole, and nothing else."""
+    """Return whether `data` is exactly one frame with a heartbeat."""
     mask, payload = data[2:6], data[6:]
     if data[:2] != BEAT_HEAD or len(payload) != len(BEAT):
         return False
@@ -233,7 +237,7 @@ def _is_beat(data: bytes) -> bool:
 
 
 def offering_write(create_application: Callable[..., Any]) -> Callable[..., Any]:
-    """Daphne's, which then offers each socket's application the straight way to it."""
+    """Wrap Daphne's `create_application` to put `SocketProtocol.write` into WebSocket scopes."""
 
     def create(protocol: Any, scope: dict[str, Any]) -> Any:
         if isinstance(protocol, SocketProtocol):

@@ -45,7 +45,7 @@ def hasty(site: Site) -> Iterator[Server]:
 def test_a_body_over_the_limit_is_refused_by_its_length_before_it_is_sent(wire: Wire) -> None:
     answer = wire.ask(*POST, b"Content-Length: 2097153")
     assert answer.status == 413
-    assert answer.text == "This is larger than the 2,097,152 bytes that may be sent here.\n"
+    assert answer.text == "The request is larger than the 2,097,152 bytes allowed here.\n"
     assert answer.headers["connection"] == "close"
 
 
@@ -88,7 +88,7 @@ def test_a_body_in_tiny_chunks_is_refused(server: Server, chunk: bytes) -> None:
     with Wire(server.url) as wire:
         answer = wire.ask(*POST, CHUNKED, body=chunk * 1100)
     assert answer.status == 413
-    assert answer.text == "This comes in too many pieces. Send it in larger ones.\n"
+    assert answer.text == "The request body has too many chunks. Send larger ones.\n"
 
 
 def test_a_body_in_small_chunks_is_accepted(server: Server) -> None:

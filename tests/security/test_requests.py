@@ -98,7 +98,7 @@ def test_an_ambiguous_request_is_refused_and_the_rest_is_dropped(
 ) -> None:
     answer = wire.ask(*POST, *headers, body=body + SMUGGLED)
     assert (answer.status, answer.raw.count(b"HTTP/1.1 ")) == (400, 1), answer.raw
-    assert answer.text == "This is not a request that this server understands.\n"
+    assert answer.text == "This server can't understand the request.\n"
     assert "smuggled" not in server.log
 
 

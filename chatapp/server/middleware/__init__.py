@@ -1,4 +1,4 @@
-"""Django middleware, which every page goes through.
+"""Django middleware that every page passes through.
 
 Imports `sessions`, `models` and what is below them.
 """

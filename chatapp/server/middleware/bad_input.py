@@ -1,4 +1,4 @@
-"""A page for what can't be asked for: a number that no database takes, a day of no calendar."""
+"""Answer impossible values, such as a number no database can store, with a 400 page."""
 
 from collections.abc import Callable
 
@@ -9,10 +9,10 @@ from django.views.defaults import bad_request
 
 
 class BadInputMiddleware:
-    """Answers with 400 where a value is out of the range of what it was put into.
+    """Answer with 400 if a value is out of range for the database or for Python.
 
-    Forms say so of theirs; the admin's filters, which stand in its addresses, do not. They would
-    take a regular expression, too, which SQLite leaves to Python, and Python to whoever wrote it.
+    Forms validate their values; the admin's filters, which are query parameters, don't. They also
+    accept regular expressions, which SQLite runs in Python, where one can run without end.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -20,7 +20,9 @@ class BadInputMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if any(name.endswith(("__regex", "__iregex")) for name in request.GET):
-            return bad_request(request, BadRequest("A regular expression is no filter."))
+            return bad_request(
+                request, BadRequest("Filtering by a regular expression isn't supported.")
+            )
         return self._get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:

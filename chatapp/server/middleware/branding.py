@@ -1,4 +1,4 @@
-"""Has each page know the installation's name, colour and logo, by a query in ten seconds."""
+"""Keep the installation's name, colour and logo fresh for each page: one query per ten seconds."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -8,7 +8,11 @@ from django.http import HttpRequest, HttpResponse
 
 from chatapp.models import Installation
 
-PROBES = ("/healthz", "/readyz", "/metrics")  # which have no page, and answer without a database
+PROBES = (
+    "/healthz",
+    "/readyz",
+    "/metrics",
+)  # they render no page and must answer without a database
 
 
 class BrandingMiddleware:
@@ -17,6 +21,6 @@ class BrandingMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path not in PROBES:
-            with suppress(Error):  # the view finds it out by itself, where it needs the database
+            with suppress(Error):  # if the view needs the database, it raises this too
                 Installation.keep_branding_fresh()
         return self._get_response(request)

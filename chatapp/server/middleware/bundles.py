@@ -1,19 +1,19 @@
-"""One script of a page's modules, and one style sheet of those it imports: text to text.
+"""Bundle JavaScript modules into one script, and style sheets into one: text in, text out.
 
-An entry imports what its page needs (`static/js/chat.js`, `static/css/chat.css`), and is what the
-page names. While DEBUG is on a browser follows the imports; what is collected holds all of them,
-since a page of sixty files waits for sixty answers, none of which is large enough to compress well.
-A module that another imports by `import("./…")`, when it is first used, is a script of its own.
+The page names an entry (`static/js/chat.js`, `static/css/chat.css`) that imports what it needs.
+While DEBUG is on the browser follows the imports. The collected entry contains them all, since a
+page of sixty files would wait for sixty responses, each too small to compress well. A module that
+is imported lazily, by `import("./…")`, becomes a script of its own.
 
-A module becomes a function that is called at once and returns what it exports. So only those forms
-may stand in a module that need no parser, which are all that ours use; any other is refused.
+A module becomes a function that is called immediately and returns its exports. Only the forms of
+`import` and `export` that our modules use are supported, which need no parser; others are refused.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from posixpath import dirname, join, normpath
 
-Read = Callable[[str], str]  # what stands in the file of this name, such as js/chat.js
+Read = Callable[[str], str]  # returns the text of the file with this name, such as js/chat.js
 
 _IMPORT = re.compile(r'^import\s+(?:\{(?P<names>[^}]*)\}\s*from\s*)?"(?P<file>\./[^"]+)";$', re.M)
 _LATER = re.compile(r'\bimport\("(?P<file>\./[^"]+)"\)')
@@ -21,39 +21,42 @@ _EXPORT = re.compile(r"^export (?=(?:const|function|async function|class) (?P<na
 _OTHER = re.compile(r"^(?:import|export)\b.*|^.*\bimport(?:\(|\.meta\b).*", re.M)
 _STYLES = re.compile(r'^@import "(?P<file>[^"]+)";\n', re.M)
 
-_MODULES = "globalThis.$modules"  # where scripts find what ran in another
+_MODULES = "globalThis.$modules"  # the exports of each module, shared by all scripts
 
 
 def scripts(entry: str, read: Read) -> dict[str, str]:
-    """By name: the entry with the modules behind it, in the order in which a browser would run
-    them, and each module that one of these imports later."""
+    """Return the bundled scripts by name: the entry and each lazily imported module.
+
+    A script contains the modules it imports, in the order in which a browser would run them. Raises
+    `ValueError` for an import cycle or an unsupported form.
+    """
     at_once = list(_in_order(entry, read, _IMPORT))
-    made: dict[str, str] = {}
-    wanted = [entry]
-    while wanted:
-        name = wanted.pop()
+    bundled: dict[str, str] = {}
+    pending = [entry]
+    while pending:
+        name = pending.pop()
         modules = [one for one in _in_order(name, read, _IMPORT) if one not in at_once]
         modules = at_once if name == entry else modules
         functions = "".join(_function(one, read(one)) for one in modules)
-        made[name] = f"{_head(name == entry)}{functions}{_exports(name, read(name))}"
+        bundled[name] = f"{_head(name == entry)}{functions}{_exports(name, read(name))}"
         later = [
             _beside(one, found["file"]) for one in modules for found in _LATER.finditer(read(one))
         ]
-        wanted += [one for one in later if one not in made]
-    return made
+        pending += [one for one in later if one not in bundled]
+    return bundled
 
 
 def styles(entry: str, read: Read) -> dict[str, str]:
-    """By name: the style sheets behind the entry, each in the place of its import, and itself."""
+    """Return the entry's style sheet by name, with each import replaced by its content."""
     return {entry: "".join(_STYLES.sub("", read(one)) for one in _in_order(entry, read, _STYLES))}
 
 
 def _in_order(
     name: str, read: Read, imports: re.Pattern[str], above: tuple[str, ...] = ()
 ) -> Iterator[str]:
-    """Each file once, after what it imports."""
+    """Yield each file once, after the files it imports."""
     if name in above:
-        raise ValueError(f"{name} imports itself by {' and '.join(above)}.")
+        raise ValueError(f"{name} imports itself by way of {' and '.join(above)}.")
     seen: set[str] = set()
     for found in imports.finditer(read(name)):
         for one in _in_order(_beside(name, found["file"]), read, imports, (*above, name)):
@@ -68,25 +71,25 @@ def _head(is_first: bool) -> str:
 
 
 def _function(name: str, text: str) -> str:
-    """A module, unless a script that came before had it, too."""
-    plain = _EXPORT.sub("", _IMPORT.sub(lambda found: _taken(name, found), text))
+    """Return the module as a function call, skipped if an earlier script has run it."""
+    plain = _EXPORT.sub("", _IMPORT.sub(lambda found: _import(name, found), text))
     if other := _OTHER.search(_LATER.sub("", plain)):
-        raise ValueError(f"{name} can't be bundled, for what stands in it: {other[0]}")
-    return f"{_place(name)} ??= (() => {{\n{plain}return {{ {_exported(text)} }};\n}})();\n"
+        raise ValueError(f"{name} can't be bundled, because it contains: {other[0]}")
+    return f"{_variable(name)} ??= (() => {{\n{plain}return {{ {_exported(text)} }};\n}})();\n"
 
 
-def _taken(name: str, found: re.Match[str]) -> str:
-    """An import as what it takes of the module that has run already."""
+def _import(name: str, found: re.Match[str]) -> str:
+    """Return an import statement as an assignment from a module that has already run."""
     if found["names"] is None:
         return ""
     names = re.sub(r"(\w+) as (\w+)", r"\1: \2", found["names"])
-    return f"const {{{names}}} = {_place(_beside(name, found['file']))};"
+    return f"const {{{names}}} = {_variable(_beside(name, found['file']))};"
 
 
 def _exports(name: str, text: str) -> str:
-    """For whoever imports the script itself."""
+    """Return the export statement for those who import the script itself."""
     exported = _exported(text)
-    return f"export const {{ {exported} }} = {_place(name)};\n" if exported else ""
+    return f"export const {{ {exported} }} = {_variable(name)};\n" if exported else ""
 
 
 def _exported(text: str) -> str:
@@ -97,5 +100,5 @@ def _beside(name: str, file: str) -> str:
     return normpath(join(dirname(name), file))
 
 
-def _place(name: str) -> str:
+def _variable(name: str) -> str:
     return "$." + re.sub(r"\W", "_", name.removesuffix(".js"))

@@ -1,4 +1,4 @@
-"""Pages while the database is away: a calm 503 that tries again by itself, not a traceback each."""
+"""Answer pages with a 503 that reloads itself while the database is down, without tracebacks."""
 
 import logging
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from django.template.loader import render_to_string
 
 logger = logging.getLogger(__name__)
 
-RETRY_AFTER = 10  # seconds; the page asks as often whether it is back
+RETRY_AFTER = 10  # seconds; the page retries at the same interval
 
 
 class DatabaseAwayMiddleware:
-    """Answers where a view could not reach the database; other errors of its are ours."""
+    """Answer if a view could not reach the database. Other database errors are bugs."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response

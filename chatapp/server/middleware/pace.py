@@ -1,6 +1,6 @@
-"""Refuses the requests of a signed-in person who sends more than a person can.
+"""Limit the rate of requests of a signed-in person.
 
-Pages and sockets draw on the same allowance, so that neither is a way around the other.
+Pages and WebSockets share an allowance, so that neither is a way around the other's limit.
 """
 
 import logging
@@ -20,9 +20,9 @@ from chatapp.sessions.rate_limits import allowances
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER = 10  # seconds
-READING, WRITING = 1, 5  # what a request takes from the allowance
+READING, WRITING = 1, 5  # tokens that a request takes
 READS = ("GET", "HEAD", "OPTIONS")
-SENTENCE = "That was too much at once. Nothing was changed. Wait a moment, then try again."
+SENTENCE = "Too many requests. Nothing was changed. Wait a moment, then try again."
 
 
 class PaceMiddleware:
@@ -34,15 +34,15 @@ class PaceMiddleware:
         person = _person(request)
         if person is None or allowances[person].take(cost) >= 0:
             return self._get_response(request)
-        logger.warning("Too many requests: one of person %d is refused", person)
+        logger.warning("Too many requests by person %d: refused one", person)
         return _refusal(request)
 
 
 def _person(request: HttpRequest) -> int | None:
-    """The id in the session, if there is one. A session that is only looked at stays unused."""
+    """Return the user id in the session, if any, without marking the session as used."""
     if settings.SESSION_COOKIE_NAME not in request.COOKIES or request.path in PROBES:
         return None
-    with suppress(Error):  # the view finds it out by itself, if it needs the database
+    with suppress(Error):  # if the view needs the database, it raises this too
         person = request.session.get(SESSION_KEY)
         leave_unused(request)
         return int(person) if person else None

@@ -1,4 +1,4 @@
-"""Static files, by whitenoise."""
+"""Static files, served by WhiteNoise: hashed names, bundles, and no comments."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -17,15 +17,17 @@ from chatapp.server.middleware import bundles
 
 SCRIPTS = "js/*.js"
 BUNDLES = {"js/chat.js": bundles.scripts, "css/chat.css": bundles.styles}
-# Of our style sheets: comments, and how lines are set. `rcssmin` takes away spaces that combine.
+# Comments and indentation in our style sheets. Not by `rcssmin`, which removes combinator spaces.
 LAYOUT = (("css/*.css", ((r"(?s) *\s/\*.*?\*/", ""), (r"(?s)\A/\*.*?\*/", ""), (r"(?m)^\s+", ""))),)
-Sources = dict[str, tuple[Storage, str]]  # by name: where, and under which path
+Sources = dict[str, tuple[Storage, str]]  # by name: the storage and the path in it
 
 
 class HashedStaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """Files under names with their hash, by which scripts of the page import one another too; ours
-    without what only people read, which would be a quarter of what a browser fetches, and the
-    entries of `BUNDLES` with what they import."""
+    """Storage that puts a hash into each file's name, and into the imports between scripts.
+
+    Our files lose comments and indentation, a quarter of what a browser would fetch, and the
+    entries of `BUNDLES` contain what they import.
+    """
 
     support_js_module_import_aggregation = True
     patterns = CompressedManifestStaticFilesStorage.patterns + LAYOUT
@@ -33,20 +35,20 @@ class HashedStaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: i
     def post_process(
         self, paths: Sources, dry_run: bool = False, **options: Any
     ) -> Iterator[tuple[str, str, bool]]:
-        yield from super().post_process(paths | _made(paths), dry_run=dry_run, **options)
+        yield from super().post_process(paths | _bundled(paths), dry_run=dry_run, **options)
 
     def url_converter(
         self, name: str, hashed_files: dict[str, str], template: str | None = None
     ) -> Callable[[re.Match[str]], str]:
-        if template == "":  # of layout
+        if template == "":  # a match of LAYOUT
             return lambda _match: ""
         converter: Callable[[re.Match[str]], str]
         converter = super().url_converter(name, hashed_files, template)
         return converter
 
 
-def _made(sources: Sources) -> Sources:
-    """The entries, each as one file, and our other scripts; without what only people read."""
+def _bundled(sources: Sources) -> Sources:
+    """Return the bundled entries and our other scripts, minified."""
 
     def read(name: str) -> str:
         storage, path = sources[name]
@@ -55,18 +57,21 @@ def _made(sources: Sources) -> Sources:
         return content.decode()
 
     memory = InMemoryStorage()
-    made = {name: read(name) for name in sources if fnmatchcase(name, SCRIPTS)}
+    texts = {name: read(name) for name in sources if fnmatchcase(name, SCRIPTS)}
     for entry, bundle in BUNDLES.items():
-        made |= bundle(entry, read)
-    for name, text in made.items():
+        texts |= bundle(entry, read)
+    for name, text in texts.items():
         content = jsmin(text) if fnmatchcase(name, SCRIPTS) else text
         memory.save(name, ContentFile(content.encode()))
-    return {name: (memory, name) for name in made}
+    return {name: (memory, name) for name in texts}
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]
-    """Whitenoise, with each answer whole: it streams from a synchronous iterator otherwise, which
-    Django under ASGI must first copy, with a warning, in another thread."""
+    """WhiteNoise's middleware, with each response in one piece.
+
+    WhiteNoise streams from a synchronous iterator, which Django under ASGI would consume in another
+    thread, with a warning.
+    """
 
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Answers monitoring: `/healthz`, `/readyz` and `/metrics`.
+"""Endpoints for machines: liveness, readiness and metrics.
 
 Imports `realtime` and what is below it.
 """

@@ -1,4 +1,4 @@
-"""Whether this process can work, part by part, told in bounded time."""
+"""Whether this process can serve, part by part, determined in bounded time."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -9,23 +9,23 @@ from django.db.migrations.executor import MigrationExecutor
 
 from chatapp.realtime.worker import worker
 
-LONGEST_WAIT = 2.0  # seconds; a database that takes longer counts as away
+LONGEST_WAIT = 2.0  # seconds; a slower database counts as down
 
-# One thread of its own: a database that hangs takes no other, however often it is asked.
+# A thread of its own, so that a database that hangs occupies only this one.
 _thread = ThreadPoolExecutor(1, "readiness")
-# Once true it stays so, since migrations are not undone under a running process.
+# Never reset to False: nobody reverses migrations under a running process.
 is_migrated = False
 
 
 async def parts() -> dict[str, bool | None]:
-    """Each part by name; `redis` is None where the process needs none."""
-    looking = asyncio.get_running_loop().run_in_executor(_thread, _look_at_database)
+    """Return the state of each part by name; `redis` is None if Redis isn't used."""
+    query = asyncio.get_running_loop().run_in_executor(_thread, _query_database)
     try:
-        has_database = await asyncio.wait_for(looking, LONGEST_WAIT)
+        has_database = await asyncio.wait_for(query, LONGEST_WAIT)
     except TimeoutError:
         has_database = False
     return {
-        # Actions are refused until a beat has seen it, too.
+        # Actions are refused until a heartbeat has reached it, too.
         "database": has_database and worker().database_answers,
         "redis": worker().cluster.bus.answers if settings.REDIS_URL else None,
         "migrations": is_migrated,
@@ -34,11 +34,11 @@ async def parts() -> dict[str, bool | None]:
 
 
 def failing(parts: dict[str, bool | None]) -> set[str]:
-    """The names of the parts that keep the process from working: true is bad of one of them."""
+    """Return the names of the parts that fail; `draining` fails if it is true."""
     return {name for name, value in parts.items() if value is (name == "draining")}
 
 
-def _look_at_database() -> bool:
+def _query_database() -> bool:
     global is_migrated
     try:
         with connection.cursor() as cursor:
@@ -52,6 +52,6 @@ def _look_at_database() -> bool:
 
 
 def _has_all_migrations() -> bool:
-    """Whether the database has each migration that the code knows; it may have newer ones."""
+    """Return whether every migration in the code is applied; the database may have newer ones."""
     executor = MigrationExecutor(connection)
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())

@@ -1,4 +1,4 @@
-"""Addresses that machines ask."""
+"""URLs of the probes."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""What machines ask for: whether the process lives, whether it can work, and what it counts."""
+"""Liveness, readiness and Prometheus metrics of this process."""
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -20,7 +20,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_GET
 @never_cache
 async def readyz(request: HttpRequest) -> HttpResponse:
-    """Whether this process can work; a part that `exclude` names is told and not minded."""
+    """Answer 200 if this process can serve. Parts named by `exclude` are shown but not counted."""
     parts = await readiness.parts()
     is_ready = readiness.failing(parts) <= set(request.GET.getlist("exclude"))
     return JsonResponse(parts, status=200 if is_ready else 503)
@@ -29,7 +29,7 @@ async def readyz(request: HttpRequest) -> HttpResponse:
 @require_GET
 @never_cache
 async def metrics(request: HttpRequest) -> HttpResponse:
-    """For Prometheus, and whoever else says the token."""
+    """Return the metrics to clients that send the token as a bearer token."""
     token = settings.CHATAPP_METRICS_TOKEN
     if not token:
         raise Http404("CHATAPP_METRICS_TOKEN is not set.")

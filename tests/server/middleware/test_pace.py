@@ -31,7 +31,7 @@ def test_a_request_that_writes_takes_more(alice: User, alices: Client) -> None:
 def test_the_page_is_told_in_a_sentence(alice: User, alices: Client) -> None:
     allowances[alice.pk] = NOTHING_LEFT
     answer = alices.post("/conversations/export/", {}, headers={"HX-Request": "true"})
-    assert (answer.status_code, answer.text.split(".")[0]) == (429, "That was too much at once")
+    assert (answer.status_code, answer.text.split(".")[0]) == (429, "Too many requests")
 
 
 def test_nobody_else_waits(alice: User, bobs: Client, client: Client, alices: Client) -> None:

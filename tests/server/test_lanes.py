@@ -1,4 +1,4 @@
-"""Threads that are kept: who comes first has its turn first, and long work holds up nobody."""
+"""Thread pools: first come, first served, and long work doesn't block the rest."""
 
 import asyncio
 import threading
@@ -15,25 +15,25 @@ WAIT_SECONDS = 60.0
 
 @pytest.fixture
 async def held() -> AsyncIterator[threading.Event]:
-    """What work waits for; it is let go in the end."""
+    """An event for work to wait for; set when the test ends."""
     event = threading.Event()
     yield event
     event.set()
 
 
-async def test_threads_are_kept_from_one_to_the_next() -> None:
+async def test_threads_are_reused() -> None:
     lane = Lane(threads=3, at_once=1, name="test")
     assert len({await lane.run(threading.get_ident) for _ in range(20)}) <= 3
 
 
-async def test_hundreds_at_once_wait_and_come_in_order() -> None:
-    lane = Lane(threads=1, at_once=1, name="test")  # another would overtake one that is held up
+async def test_hundreds_of_calls_run_in_order() -> None:
+    lane = Lane(threads=1, at_once=1, name="test")  # a second thread could overtake the first
     done: list[int] = []
     await asyncio.gather(*(lane.run(lambda n=n: done.append(n)) for n in range(500)))  # type: ignore[misc]
     assert done == list(range(500))
 
 
-async def test_what_waits_for_something_holds_up_nobody(held: threading.Event) -> None:
+async def test_work_that_waits_does_not_block_the_rest(held: threading.Event) -> None:
     lane = Lane(threads=2, at_once=1, name="test")
     waiting = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
     async with asyncio.timeout(WAIT_SECONDS):
@@ -43,7 +43,7 @@ async def test_what_waits_for_something_holds_up_nobody(held: threading.Event) -
     assert await waiting
 
 
-async def test_whoever_leaves_before_its_turn_is_forgotten(held: threading.Event) -> None:
+async def test_work_cancelled_before_its_turn_never_starts(held: threading.Event) -> None:
     lane = Lane(threads=1, at_once=1, name="test")
     begun: list[str] = []
     first = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
@@ -56,7 +56,7 @@ async def test_whoever_leaves_before_its_turn_is_forgotten(held: threading.Event
     assert begun == ["third"]
 
 
-async def test_whoever_leaves_later_keeps_its_turn_until_its_work_is_done(
+async def test_work_cancelled_later_keeps_its_place_until_it_is_done(
     held: threading.Event,
 ) -> None:
     lane = Lane(threads=2, at_once=1, name="test")
@@ -76,14 +76,14 @@ async def test_whoever_leaves_later_keeps_its_turn_until_its_work_is_done(
     assert await second
 
 
-async def test_what_it_raises_is_raised() -> None:
+async def test_an_exception_reaches_the_caller() -> None:
     lane = Lane(threads=1, at_once=1, name="test")
     with pytest.raises(ZeroDivisionError):
         await lane.run(lambda: 1 / 0)
     assert await lane.run(lambda: 1) == 1
 
 
-async def test_at_the_end_work_that_waits_for_the_event_loop_is_given_up(
+async def test_finishing_cancels_work_that_waits_for_the_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(lanes, "FINISH_SECONDS", 0.05)
@@ -102,7 +102,7 @@ async def test_at_the_end_work_that_waits_for_the_event_loop_is_given_up(
         assert await lane.run(lambda: "the thread is free") == "the thread is free"
 
 
-async def test_at_the_end_work_may_finish(held: threading.Event) -> None:
+async def test_finishing_waits_for_short_work(held: threading.Event) -> None:
     lane = Lane(threads=1, at_once=1, name="test")
     working = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Doors: closed until they are opened, all with one address, which is nobody else's."""
+"""Listening sockets: closed until opened, all with one address that nobody else has."""
 
 import socket
 from contextlib import closing
@@ -16,7 +16,7 @@ def address(doors: Doors) -> tuple[str, int]:
     return host, port
 
 
-def test_nobody_is_let_in_before_a_door_is_open() -> None:
+def test_connections_are_refused_before_a_socket_is_opened() -> None:
     [doors] = doors_of("127.0.0.1", 0, 1, has_demo=False)
     host = address(doors)
     with pytest.raises(ConnectionRefusedError):
@@ -27,7 +27,7 @@ def test_nobody_is_let_in_before_a_door_is_open() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "[::1]"])
-def test_the_doors_of_all_processes_have_one_address(host: str) -> None:
+def test_the_sockets_of_all_processes_have_one_address(host: str) -> None:
     doors = doors_of(host, 0, 3, has_demo=True)
     assert len({address(one) for one in doors}) == 1
     assert len({one.demo.getsockname() for one in doors if one.demo}) == 1
@@ -35,7 +35,7 @@ def test_the_doors_of_all_processes_have_one_address(host: str) -> None:
         one.close()
 
 
-def test_who_waits_at_a_door_is_let_in_by_whoever_opens_it_next() -> None:
+def test_waiting_connections_are_accepted_by_the_next_process() -> None:
     [doors] = doors_of("127.0.0.1", 0, 1, has_demo=False)
     host, inherited = address(doors), doors.app.dup()
     [first] = doors.open()
@@ -47,7 +47,7 @@ def test_who_waits_at_a_door_is_let_in_by_whoever_opens_it_next() -> None:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_an_address_that_is_taken_is_told_in_a_sentence(processes: int) -> None:
+def test_an_address_in_use_is_reported_in_a_sentence(processes: int) -> None:
     taken = doors_of("127.0.0.1", 0, 2, has_demo=False)
     host, port = address(taken[0])
     listeners = [one for doors in taken for one in doors.open()]
@@ -57,7 +57,7 @@ def test_an_address_that_is_taken_is_told_in_a_sentence(processes: int) -> None:
         one.close()
 
 
-def test_of_two_that_are_to_open_the_same_door_one_does() -> None:
+def test_only_one_of_two_processes_can_listen_on_an_address() -> None:
     [first] = doors_of("127.0.0.1", 0, 1, has_demo=False)
     [second] = doors_of(*address(first), 1, has_demo=False)
     [listener] = first.open()

@@ -1,4 +1,4 @@
-"""A SQLite database that another program holds for long: tabs come and go, and nothing is lost."""
+"""A SQLite database locked for long by another program: tabs come and go, nothing is lost."""
 
 import asyncio
 import os
@@ -17,14 +17,14 @@ from tests.support.viewer import Viewer
 pytestmark = [
     pytest.mark.skipif(
         bool(os.environ.get("DATABASE_URL")),
-        reason="is of SQLite, which has one lock for all writes",
+        reason="only SQLite has one lock for all writes",
     ),
     pytest.mark.thorough,
 ]
 
-SOON = 5.0  # seconds within which something happens although the lock is held
-HELD = 8.0  # longer than a lease, and than several checkpoints are apart
-LONG_HELD = 45.0  # seconds within which a write that waits 20 has given up, and one before it too
+SOON = 5.0  # seconds in which something must happen despite the lock
+HELD = 8.0  # longer than a lease and several checkpoint intervals
+LONG_HELD = 45.0  # seconds in which two consecutive writes give up after 20 each
 
 
 @pytest.fixture
@@ -35,14 +35,14 @@ def server(site: Site, upstream: FakeUpstream) -> Iterator[Server]:
         REDIS_URL="",
         CHATAPP_CLOSE_GRACE="60",
         CHATAPP_DROP_GRACE="60",
-        CHATAPP_ACTIONS_PER_SECOND="1000",  # one of them comes back without end
+        CHATAPP_ACTIONS_PER_SECOND="1000",  # one of the tabs reconnects all the time
     ) as server:
         yield server
 
 
 @contextmanager
 def locked(server: Server) -> Iterator[None]:
-    """As a backup script or an open shell of sqlite3 does."""
+    """Hold the write lock, as a backup script or an open sqlite3 shell does."""
     path = server.data_dir / "chatapp.sqlite3"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -59,7 +59,7 @@ async def within(seconds: float) -> AsyncIterator[None]:
     assert time.monotonic() - began_at < seconds
 
 
-async def test_while_it_is_locked_tabs_open_and_read_along(
+async def test_while_it_is_locked_tabs_open_and_stream(
     site: Site, server: Server, upstream: FakeUpstream
 ) -> None:
     alice, bob = site.person(), site.person()
@@ -84,7 +84,7 @@ async def test_while_it_is_locked_tabs_open_and_read_along(
         assert await tab.until_ended() == "complete"
 
 
-async def test_a_reply_that_ends_meanwhile_says_so_soon_and_is_saved_when_the_lock_goes(
+async def test_a_reply_that_ends_meanwhile_is_shown_as_unsaved_and_saved_later(
     site: Site, server: Server, upstream: FakeUpstream
 ) -> None:
     alice = site.person()
@@ -107,7 +107,7 @@ async def test_a_reply_that_ends_meanwhile_says_so_soon_and_is_saved_when_the_lo
             assert (later.ending, later.text) == ("complete", "One two")
 
 
-async def test_a_prompt_waits_for_the_lock_and_its_tab_is_told(
+async def test_a_prompt_waits_for_the_lock_and_its_tab_says_so(
     site: Site, server: Server, upstream: FakeUpstream
 ) -> None:
     async with Viewer.opened(server, site.person()) as tab:
@@ -119,7 +119,7 @@ async def test_a_prompt_waits_for_the_lock_and_its_tab_is_told(
         assert tab.problem == ""
 
 
-async def test_after_twenty_seconds_a_prompt_is_given_back_and_no_finished_reply_is_lost(
+async def test_after_twenty_seconds_a_prompt_is_returned_and_no_finished_reply_is_lost(
     site: Site, server: Server, upstream: FakeUpstream
 ) -> None:
     alice, bob = site.person(), site.person()
@@ -135,7 +135,9 @@ async def test_after_twenty_seconds_a_prompt_is_given_back_and_no_finished_reply
                 async with within(SOON):
                     await asking.until(lambda: "What you sent will be saved" in asking.problem)
                 pause.release()
-                async with within(2 * SOON):  # its last words, and the notice that they wait
+                async with within(
+                    2 * SOON
+                ):  # the last text, and the notice that it isn't saved yet
                     await tab.until_shows(UNSAVED)
                 await asking.until(lambda: "Your text is kept" in asking.problem)
             assert asking.page.root.find("p", id="problem").attributes["data-prompt"] == prompt

@@ -1,4 +1,4 @@
-"""Django's pages: each in one thread, from the first signal to the last."""
+"""Django's pages: each runs in one thread, from the first signal to the last."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ def thread(request: HttpRequest) -> HttpResponse:
     return HttpResponse(str(threading.get_ident()))
 
 
-def waits(request: HttpRequest, **_where: object) -> HttpResponse:
+def waits(request: HttpRequest, **_kwargs: object) -> HttpResponse:
     entered.release()
     held.wait(20)
     return HttpResponse("done")
@@ -81,7 +81,9 @@ async def test_signals_and_view_run_in_one_thread(application: Pages) -> None:
     assert int(body) != threading.get_ident()
 
 
-async def test_a_page_is_one_hop(application: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_takes_one_hop_to_a_thread(
+    application: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hops: list[object] = []
     call = SyncToAsync.__call__
 
@@ -99,7 +101,7 @@ async def test_a_body_is_read_and_a_stream_is_streamed(application: Pages) -> No
     assert await answer(application, "/trickle") == (200, b"one two")
 
 
-async def test_what_waits_takes_no_probes_turn(application: Pages) -> None:
+async def test_slow_pages_do_not_block_probes(application: Pages) -> None:
     waiting = [
         asyncio.create_task(answer(application, "/waits")) for _ in range(2 * pages.PAGE_THREADS)
     ]
@@ -111,7 +113,7 @@ async def test_what_waits_takes_no_probes_turn(application: Pages) -> None:
     assert {body for _, body in await asyncio.gather(*waiting)} == {b"done"}
 
 
-async def test_what_waits_for_slow_upstreams_takes_no_pages_turn(application: Pages) -> None:
+async def test_slow_model_lists_do_not_block_pages(application: Pages) -> None:
     waiting = [
         asyncio.create_task(answer(application, pages.WAITING))
         for _ in range(2 * pages.WAITING_THREADS)
@@ -123,7 +125,7 @@ async def test_what_waits_for_slow_upstreams_takes_no_pages_turn(application: Pa
     assert {body for _, body in await asyncio.gather(*waiting)} == {b"done"}
 
 
-async def test_what_asks_an_upstream_for_a_minute_takes_no_pages_turn(
+async def test_slow_inquiries_do_not_block_pages(
     application: Pages,
 ) -> None:
     asking = [
@@ -140,10 +142,10 @@ async def test_what_asks_an_upstream_for_a_minute_takes_no_pages_turn(
     assert {body for _, body in await asyncio.gather(*asking, models)} == {b"done"}
 
 
-def test_every_inquiry_of_an_administrator_is_known_for_one() -> None:
+def test_every_admin_inquiry_runs_in_the_inquiry_lane() -> None:
     inquiring = [
         one
-        for one in site._registry.values()  # noqa: SLF001 - there is no other list of them
+        for one in site._registry.values()  # noqa: SLF001 - there is no public list of them
         if isinstance(one, InquiringAdmin)
     ]
     assert {one.inquiry for one in inquiring} == {"check", "tools"}
@@ -153,11 +155,11 @@ def test_every_inquiry_of_an_administrator_is_known_for_one() -> None:
         assert not pages.INQUIRIES.fullmatch(reverse(f"admin:{name}_change", args=[7]))
 
 
-async def test_who_left_before_its_turn_is_not_answered(application: Pages) -> None:
+async def test_a_client_that_left_before_its_turn_gets_no_response(application: Pages) -> None:
     waiting = [
         asyncio.create_task(answer(application, "/waits")) for _ in range(pages.PAGES_AT_ONCE)
     ]
-    gone = asked(application, "/waits")
+    gone = communicator_to(application, "/waits")
     await gone.send_input({"type": "http.request"})
     await gone.send_input({"type": "http.disconnect"})
     await gone.wait()
@@ -167,7 +169,7 @@ async def test_who_left_before_its_turn_is_not_answered(application: Pages) -> N
 
 
 async def answer(application: Pages, path: str, body: bytes = b"") -> tuple[int, bytes]:
-    communicator = asked(application, path)
+    communicator = communicator_to(application, path)
     await communicator.send_input({"type": "http.request", "body": body})
     started = await communicator.receive_output(20)
     whole, is_more = b"", True
@@ -179,6 +181,6 @@ async def answer(application: Pages, path: str, body: bytes = b"") -> tuple[int,
     return started["status"], whole
 
 
-def asked(application: Pages, path: str) -> ApplicationCommunicator:
+def communicator_to(application: Pages, path: str) -> ApplicationCommunicator:
     scope = {"type": "http", "method": "POST", "path": path, "query_string": b""}
     return ApplicationCommunicator(application, scope | {"headers": [(b"host", b"localhost")]})

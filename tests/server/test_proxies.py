@@ -1,4 +1,4 @@
-"""Behind a proxy: whose headers are believed, and what they change."""
+"""Behind a proxy: whose headers are trusted, and what they change."""
 
 from collections.abc import Iterator
 from io import BytesIO
@@ -17,7 +17,7 @@ LOGIN_TRIES = 120  # a minute from one address
 
 
 async def behind_proxies(trusted: str, scope: dict[str, Any]) -> dict[str, Any]:
-    """A scope as Daphne makes it, as the app gets it."""
+    """Return the scope that the app gets for a scope from Daphne."""
     seen: dict[str, Any] = {}
 
     async def application(scope: Any, _receive: Any, _send: Any) -> None:
@@ -60,7 +60,7 @@ def http(peer: str, **headers: str) -> dict[str, Any]:
         ("", "198.51.100.1", "127.0.0.1", "198.51.100.1"),
     ],
 )
-async def test_the_client_is_the_last_whom_a_trusted_proxy_names(
+async def test_the_client_is_the_last_address_added_by_a_trusted_proxy(
     trusted: str, peer: str, forwarded: str, client: str
 ) -> None:
     seen = await behind_proxies(trusted, http(peer, x_forwarded_for=forwarded))
@@ -70,7 +70,7 @@ async def test_the_client_is_the_last_whom_a_trusted_proxy_names(
 
 
 @pytest.mark.parametrize(("peer", "is_secure"), [("127.0.0.1", True), ("198.51.100.1", False)])
-async def test_the_scheme_is_the_trusted_proxys(peer: str, is_secure: bool) -> None:
+async def test_the_scheme_is_taken_from_a_trusted_proxy(peer: str, is_secure: bool) -> None:
     headers = {"x_forwarded_proto": "https", "x_forwarded_host": "evil.example"}
     request = ASGIRequest(await behind_proxies("", http(peer, **headers)), BytesIO())
     assert request.is_secure() is is_secure
@@ -78,9 +78,11 @@ async def test_the_scheme_is_the_trusted_proxys(peer: str, is_secure: bool) -> N
 
 
 @pytest.mark.parametrize(("peer", "scheme"), [("127.0.0.1", "wss"), ("198.51.100.1", None)])
-async def test_a_sockets_scheme_is_too(peer: str, scheme: str | None) -> None:
+async def test_a_sockets_scheme_is_taken_from_a_trusted_proxy(
+    peer: str, scheme: str | None
+) -> None:
     scope = http(peer, x_forwarded_proto="https") | {"type": "websocket"}
-    del scope["scheme"]  # Daphne names none
+    del scope["scheme"]  # Daphne sets none
     assert (await behind_proxies("", scope)).get("scheme") == scheme
 
 
@@ -96,19 +98,19 @@ def wary(site: Site) -> Iterator[Server]:
         yield server
 
 
-def test_tries_to_sign_in_are_limited_by_the_address_that_a_trusted_proxy_names(
+def test_sign_in_attempts_are_limited_by_the_address_from_a_trusted_proxy(
     trusting: Server,
 ) -> None:
-    assert 429 not in statuses_of_tries(trusting)
+    assert 429 not in sign_in_statuses(trusting)
 
 
 @pytest.mark.thorough
 def test_a_spoofed_address_does_not_lift_the_limit(wary: Server) -> None:
-    assert statuses_of_tries(wary)[-1] == 429
+    assert sign_in_statuses(wary)[-1] == 429
 
 
-def statuses_of_tries(server: Server) -> list[int]:
-    """Of one try to sign in more than an address may make in a minute, each with its own header."""
+def sign_in_statuses(server: Server) -> list[int]:
+    """Try to sign in once more than an address may in a minute, each with its own header."""
     with server.visit() as client:
         client.get("/accounts/login/")
         fields = {"csrfmiddlewaretoken": client.cookies["csrftoken"], "login": "", "password": ""}

@@ -1,4 +1,4 @@
-"""The straight way of a frame to its socket, and what must go the other."""
+"""Writing frames straight to the socket, and when the transport must write them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from chatapp.server.socket_protocol import FRAME_BYTES, SocketProtocol
 
 
 class Socket:
-    """Takes as much as it is told to."""
+    """Accepts at most `takes` bytes per call."""
 
     def __init__(self) -> None:
         self.takes: int | OSError = 1_000_000
@@ -24,7 +24,7 @@ class Socket:
 
 
 class Transport(StringTransport):
-    """Twisted's, with its reactor: keeps what it is to write later."""
+    """A Twisted transport, and its own reactor; `later` is what it would write."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -35,7 +35,7 @@ class Transport(StringTransport):
         return bool(self.later)
 
     def unregisterProducer(self) -> None:
-        """There may be none."""
+        """Do nothing: `StringTransport` fails if there is none."""
 
     @property
     def later(self) -> bytes:
@@ -60,7 +60,7 @@ def protocol(transport: Transport) -> Any:
 
 
 def read(data: bytes) -> list[str]:
-    """The texts of whole frames."""
+    """Return the texts of complete frames."""
     texts = []
     while data:
         size, start = data[1], 2
@@ -76,14 +76,14 @@ def read(data: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [1, 125, 126, 127, 255, 256, 65535, 65536, 70_000])
-def test_a_frame_of_any_size_is_one(protocol: Any, transport: Transport, size: int) -> None:
+def test_a_text_of_any_size_is_one_frame(protocol: Any, transport: Transport, size: int) -> None:
     text = "ö" + "x" * (size - 2) if size > 1 else "x"
     protocol.write(text)
     assert read(transport.socket.sent + transport.later) == [text]
 
 
 @pytest.mark.parametrize("takes", [0, 1, 3, 100, BlockingIOError(), ConnectionResetError()])
-def test_what_a_socket_does_not_take_the_transport_writes_in_order(
+def test_the_transport_writes_what_the_socket_did_not_take_in_order(
     protocol: Any, transport: Transport, takes: int | OSError
 ) -> None:
     transport.socket.takes = takes
@@ -95,7 +95,7 @@ def test_what_a_socket_does_not_take_the_transport_writes_in_order(
     assert read(transport.socket.sent + transport.later) == texts
 
 
-def test_nothing_overtakes_what_waits_for_a_client_that_is_slow(
+def test_nothing_overtakes_frames_queued_for_a_slow_client(
     protocol: Any, transport: Transport
 ) -> None:
     protocol.pauseProducing()
@@ -109,7 +109,7 @@ def test_nothing_overtakes_what_waits_for_a_client_that_is_slow(
 
 
 @pytest.mark.parametrize("state", ["CONNECTING", "CLOSING", "CLOSED"])
-def test_what_is_not_open_is_written_nothing(
+def test_nothing_is_written_to_a_connection_that_is_not_open(
     protocol: Any, transport: Transport, state: str
 ) -> None:
     protocol.state = getattr(protocol, f"STATE_{state}")

@@ -1,4 +1,4 @@
-"""Pages whose database is away, and those whose fault is ours."""
+"""Pages while the database is down, and pages with a bug."""
 
 from html import unescape
 
@@ -12,13 +12,13 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("error", [OperationalError("gone"), InterfaceError("closed")])
-def test_a_page_without_its_database_is_a_calm_503(
+def test_a_page_without_its_database_is_a_503_without_traceback(
     alices: Client,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     error: Exception,
 ) -> None:
-    def fail(*args: object, **kinds: object) -> None:
+    def fail(*args: object, **options: object) -> None:
         raise error
 
     monkeypatch.setattr(sidebar, "context_of", fail)
@@ -27,18 +27,18 @@ def test_a_page_without_its_database_is_a_calm_503(
     page = answer.content.decode()
     assert "The database can't be reached" in unescape(page)
     assert 'data-retry-after="10"' in page
-    told = [
+    records = [
         record
         for record in caplog.records
         if record.name == "chatapp.server.middleware.database_away"
     ]
-    assert [record.getMessage() for record in told] == [f"The database can't be reached: {error}"]
+    assert [record.getMessage() for record in records] == [
+        f"The database can't be reached: {error}"
+    ]
     assert not any(record.exc_info for record in caplog.records)
 
 
-def test_a_mistake_of_ours_with_the_database_stays_a_500(
-    alices: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_integrity_error_stays_a_500(alices: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: object) -> None:
         raise IntegrityError("twice")
 

@@ -1,4 +1,4 @@
-"""Many modules as one script, and many style sheets as one."""
+"""Bundling modules into one script, and style sheets into one."""
 
 import pytest
 
@@ -17,35 +17,37 @@ def script(modules: dict[str, str]) -> str:
     return bundles.scripts("js/chat.js", modules.__getitem__)["js/chat.js"]
 
 
-def test_each_module_stands_once_and_after_what_it_imports() -> None:
-    made = script(MODULES)
-    places = [made.index(f"$.js_{name} ??=") for name in ("words", "first", "second", "chat")]
+def test_each_module_appears_once_after_its_imports() -> None:
+    text = script(MODULES)
+    places = [text.index(f"$.js_{name} ??=") for name in ("words", "first", "second", "chat")]
     assert places == sorted(places)
-    assert all(made.count(f"$.js_{name} ??=") == 1 for name in ("words", "first"))
+    assert all(text.count(f"$.js_{name} ??=") == 1 for name in ("words", "first"))
 
 
-def test_a_module_takes_by_name_what_another_gives() -> None:
-    made = script(MODULES)
-    assert "const { say, whole: all } = $.js_words;" in made
-    assert "return { say, whole };" in made
-    assert "export" not in made
-    assert "import" not in made
+def test_imports_become_assignments_from_exports() -> None:
+    text = script(MODULES)
+    assert "const { say, whole: all } = $.js_words;" in text
+    assert "return { say, whole };" in text
+    assert "export" not in text
+    assert "import" not in text
 
 
-def test_a_module_that_is_imported_later_is_a_script_of_its_own() -> None:
+def test_a_lazily_imported_module_is_a_script_of_its_own() -> None:
     later = {
         "js/second.js": 'const open = async () => (await import("./sheet.js")).open();\nopen();\n',
         "js/sheet.js": 'import "./rows.js";\nimport { say } from "./words.js";\n\n'
         "export function open() {\n  say();\n}\n",
         "js/rows.js": "export const rows = [];\n",
     }
-    made = bundles.scripts("js/chat.js", (MODULES | later).__getitem__)
-    assert set(made) == {"js/chat.js", "js/sheet.js"}
-    assert "$.js_rows" not in made["js/chat.js"]
-    assert 'import("./sheet.js")' in made["js/chat.js"]
-    assert "$.js_words ??=" not in made["js/sheet.js"]  # which has run by then
-    assert made["js/sheet.js"].index("$.js_rows ??=") < made["js/sheet.js"].index("$.js_sheet ??=")
-    assert made["js/sheet.js"].endswith("export const { open } = $.js_sheet;\n")
+    bundled = bundles.scripts("js/chat.js", (MODULES | later).__getitem__)
+    assert set(bundled) == {"js/chat.js", "js/sheet.js"}
+    assert "$.js_rows" not in bundled["js/chat.js"]
+    assert 'import("./sheet.js")' in bundled["js/chat.js"]
+    assert "$.js_words ??=" not in bundled["js/sheet.js"]  # it has already run
+    assert bundled["js/sheet.js"].index("$.js_rows ??=") < bundled["js/sheet.js"].index(
+        "$.js_sheet ??="
+    )
+    assert bundled["js/sheet.js"].endswith("export const { open } = $.js_sheet;\n")
 
 
 @pytest.mark.parametrize(
@@ -62,17 +64,17 @@ def test_a_module_that_is_imported_later_is_a_script_of_its_own() -> None:
         "const one = await import(where);",
     ],
 )
-def test_a_form_that_it_does_not_know_is_refused(form: str) -> None:
+def test_an_unsupported_form_is_refused(form: str) -> None:
     with pytest.raises(ValueError, match=r"js/first\.js can't be bundled"):
         script(MODULES | {"js/first.js": f"{form}\n"})
 
 
-def test_modules_that_import_one_another_are_refused() -> None:
+def test_an_import_cycle_is_refused() -> None:
     with pytest.raises(ValueError, match=r"js/first\.js imports itself"):
         script(MODULES | {"js/words.js": 'import "./first.js";\n'})
 
 
-def test_style_sheets_stand_in_the_order_of_their_imports() -> None:
+def test_style_sheets_appear_in_the_order_of_their_imports() -> None:
     sheets = {"css/chat.css": '@import "b.css";\n@import "a.css";\nq {}\n', "css/a.css": "a {}\n"}
-    made = bundles.styles("css/chat.css", (sheets | {"css/b.css": "b {}\n"}).__getitem__)
-    assert made["css/chat.css"] == "b {}\na {}\nq {}\n"
+    bundled = bundles.styles("css/chat.css", (sheets | {"css/b.css": "b {}\n"}).__getitem__)
+    assert bundled["css/chat.css"] == "b {}\na {}\nq {}\n"

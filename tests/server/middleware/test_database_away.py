@@ -1,4 +1,4 @@
-"""A server whose database goes away and comes back: it says so, calmly, and lives on."""
+"""A server whose database goes down and comes back: it answers with 503 and recovers."""
 
 import os
 import re
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 @dataclass
 class Database:
-    """What a `Line` leads to."""
+    """The target of a `Line`."""
 
     url: str
 
@@ -29,7 +29,7 @@ def alice(site: Site) -> Person:
     return site.person()
 
 
-def test_pages_are_a_calm_503_until_it_is_back(site: Site, alice: Person) -> None:
+def test_pages_are_a_503_until_the_database_is_back(site: Site, alice: Person) -> None:
     server = site.server()
     url = urlsplit(server.environment["DATABASE_URL"])
     with Line(Database(url.geturl())) as line:
@@ -48,12 +48,12 @@ def test_pages_are_a_calm_503_until_it_is_back(site: Site, alice: Person) -> Non
             assert (ready.status_code, ready.json()["database"]) == (503, False)
             assert client.get("/healthz").status_code == 200
             server.wait_for('"status": 503', since)
-            told = [one for one in server.lines[since:] if '"level": "error"' in one]
-            by = [name for one in told for name in re.findall(r'"logger": "([^"]+)"', one)]
-            assert sorted(by) == [
+            errors = [one for one in server.lines[since:] if '"level": "error"' in one]
+            loggers = [name for one in errors for name in re.findall(r'"logger": "([^"]+)"', one)]
+            assert sorted(loggers) == [
                 "chatapp.realtime.cluster.heartbeat",
                 "chatapp.server.middleware.database_away",
-            ], told
+            ], errors
             line.mend()
             deadline = time.monotonic() + WAIT_SECONDS
             while client.get("/readyz").status_code == 503 and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""A person who sends more than a person can is asked to wait, over pages and sockets alike."""
+"""The rate limit that a person's pages and WebSockets share."""
 
 from uuid import uuid4
 
@@ -14,7 +14,7 @@ from tests.support.tab import Tab
 NOTHING_LEFT = Allowance(0, 0)
 
 
-def test_too_many_pages_are_refused_with_a_page_that_says_so(alice: User, alices: Client) -> None:
+def test_too_many_requests_are_refused_with_a_page(alice: User, alices: Client) -> None:
     allowances[alice.pk] = Allowance(0, 2)
     assert [alices.get("/help/").status_code for _ in range(3)] == [200, 200, 429]
     answer = alices.get("/help/")
@@ -22,26 +22,26 @@ def test_too_many_pages_are_refused_with_a_page_that_says_so(alice: User, alices
     assert answer["Retry-After"] == "10"
 
 
-def test_a_request_that_writes_takes_more(alice: User, alices: Client) -> None:
+def test_a_request_that_writes_costs_more(alice: User, alices: Client) -> None:
     allowances[alice.pk] = Allowance(0, 9)
     statuses = [alices.post("/conversations/export/", {}).status_code for _ in range(2)]
     assert statuses == [422, 429]
 
 
-def test_the_page_is_told_in_a_sentence(alice: User, alices: Client) -> None:
+def test_an_htmx_request_is_refused_with_a_sentence(alice: User, alices: Client) -> None:
     allowances[alice.pk] = NOTHING_LEFT
     answer = alices.post("/conversations/export/", {}, headers={"HX-Request": "true"})
     assert (answer.status_code, answer.text.split(".")[0]) == (429, "Too many requests")
 
 
-def test_nobody_else_waits(alice: User, bobs: Client, client: Client, alices: Client) -> None:
+def test_nobody_else_is_limited(alice: User, bobs: Client, client: Client, alices: Client) -> None:
     allowances[alice.pk] = NOTHING_LEFT
     assert alices.get("/").status_code == 429
     assert bobs.get("/").status_code == 200
     assert client.get("/accounts/login/").status_code == 200
 
 
-def test_exports_of_nothing_leave_no_events(alices: Client, bob: User) -> None:
+def test_an_export_of_no_chats_records_no_event(alices: Client, bob: User) -> None:
     foreign = bob.conversations.create(title="Bob's")
     answer = alices.post("/conversations/export/", {"ids": [str(foreign.pk)]})
     assert answer.status_code == 404
@@ -49,7 +49,7 @@ def test_exports_of_nothing_leave_no_events(alices: Client, bob: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_pages_and_sockets_draw_on_one_allowance(alice: User, tab: Tab) -> None:
+async def test_pages_and_sockets_share_an_allowance(alice: User, tab: Tab) -> None:
     allowances[alice.pk] = NOTHING_LEFT
     await tab.send(action="prompt", message="Hello?", prompt=str(uuid4()))
     await tab.until(TOO_MUCH)

@@ -1,4 +1,4 @@
-"""What browsers are served of our scripts and styles: all that they do, and no comments."""
+"""Served scripts and style sheets contain all of our code and none of our comments."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def served(collected: Path) -> Iterator[Path]:
 
 
 def bundle(collected: Path, kind: str) -> str:
-    """What the chat page gets of it."""
+    """Return the bundle that the chat page loads."""
     (found,) = (path for path in served(collected) if path.match(f"chat.*.{kind}"))
     return found.read_text()
 
@@ -38,7 +38,7 @@ def test_no_comment_of_ours_is_served(collected: Path) -> None:
 
 
 def code_of(text: str) -> str:
-    """What is no comment and no white space, without what hashes and bundling change."""
+    """Return the text without comments, white space, and what hashes and bundling change."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     text = re.sub(r"^\s*//.*$| +// .*$", "", text, flags=re.M)
     imported = r'(?:^|(?<=[;}]))(?:import\b[^;]*";|const ?\{[^;]*\} ?= ?\$\.\w+;|export )'
@@ -47,12 +47,12 @@ def code_of(text: str) -> str:
 
 
 @pytest.mark.parametrize("script", sorted((STATIC / "js").glob("*.js")), ids=lambda path: path.stem)
-def test_no_expression_stands_where_the_minifier_takes_it_for_a_division(script: Path) -> None:
-    """It took a space out of one behind an arrow."""
+def test_no_regular_expression_follows_an_arrow(script: Path) -> None:
+    """The minifier takes it for a division and removes spaces from it."""
     assert not re.search(r"=>\s*/[^/*]", script.read_text())
 
 
-def test_all_else_is_served_as_it_was_written(collected: Path) -> None:
+def test_all_code_is_served_as_it_was_written(collected: Path) -> None:
     for file in served(collected):
         name = f"{file.name.split('.')[0]}{file.suffix}"
         source = STATIC / file.suffix[1:] / name
@@ -61,7 +61,7 @@ def test_all_else_is_served_as_it_was_written(collected: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["js", "css"])
-def test_the_chat_page_gets_whole_files_as_one(collected: Path, kind: str) -> None:
+def test_the_chat_pages_bundle_contains_each_file_once(collected: Path, kind: str) -> None:
     whole = code_of(bundle(collected, kind))
     files = re.findall(r'import "(?:\./)?(.*)"', (STATIC / kind / f"chat.{kind}").read_text())
     assert len(files) > 15
@@ -69,22 +69,22 @@ def test_the_chat_page_gets_whole_files_as_one(collected: Path, kind: str) -> No
         assert whole.count(code_of((STATIC / kind / file).read_text())) == 1, file
 
 
-def test_nothing_else_is_waited_for(collected: Path) -> None:
+def test_bundles_import_nothing(collected: Path) -> None:
     assert not re.search(r"^\s*import\b|\bfrom\s*[\"']", bundle(collected, "js"), re.M)
     assert "@import" not in bundle(collected, "css")
 
 
-def test_a_script_for_later_is_asked_for_by_the_name_that_it_is_served_under(
+def test_lazy_imports_use_the_names_that_are_served(
     collected: Path,
 ) -> None:
-    asked = re.findall(r'import\("\./([^"]+)"\)', bundle(collected, "js"))
-    assert asked
-    assert {collected / "js" / name for name in asked} <= set(served(collected))
+    imported = re.findall(r'import\("\./([^"]+)"\)', bundle(collected, "js"))
+    assert imported
+    assert {collected / "js" / name for name in imported} <= set(served(collected))
 
 
 @pytest.mark.parametrize("kind", ["js", "css"])
-def test_no_file_is_forgotten(kind: str) -> None:
-    """Each is imported by the chat page's entry or another file, or named by a template."""
+def test_every_file_is_used(kind: str) -> None:
+    """Each is imported by the chat page's entry or another file, or named in a template."""
     named = {"chat"}
     for source in [*(STATIC / kind).glob(f"*.{kind}"), *(ROOT / "templates").rglob("*.html")]:
         named |= set(re.findall(r'[/"]([\w-]+)(?:\.(?:js|css))?"', source.read_text()))
@@ -96,6 +96,6 @@ def test_scripts_take_their_icons_from_the_sprite() -> None:
         assert script.stem == "icons" or "#icon-" not in script.read_text(), script.name
 
 
-def test_others_files_keep_their_licences(collected: Path) -> None:
+def test_third_party_files_keep_their_licences(collected: Path) -> None:
     for jquery in (collected / "admin" / "js" / "vendor" / "jquery").glob("jquery*.js"):
         assert "license" in jquery.read_text()[:2000].lower(), jquery.name

@@ -1,4 +1,4 @@
-"""Connections to a database that is away."""
+"""Fake connections to a database that is down."""
 
 import threading
 
@@ -8,7 +8,7 @@ from tests.support.program import WAIT_SECONDS
 
 
 class Away:
-    """It is gone."""
+    """Every query fails."""
 
     def cursor(self) -> None:
         raise DatabaseError("gone")
@@ -17,7 +17,7 @@ class Away:
 
 
 class Hanging:
-    """It says nothing until it is released."""
+    """Every query hangs until `answers` is set, then fails."""
 
     def __init__(self) -> None:
         self.answers = threading.Event()

@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it can work: told calmly whatever is away."""
+"""Liveness and readiness, whatever the process can't reach."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -29,14 +29,14 @@ async def test_the_probes_answer_without_a_session(anyone: AsyncClient) -> None:
     assert ready.json() == parts
 
 
-def test_healthz_asks_no_database(
+def test_healthz_makes_no_queries(
     db: None, django_assert_num_queries: Callable[[int], AbstractContextManager[object]]
 ) -> None:
     with django_assert_num_queries(0):
         assert Client(headers={"host": "localhost"}).get("/healthz").status_code == 200
 
 
-async def test_a_database_that_is_away_makes_it_unready_and_not_dead(
+async def test_without_its_database_it_is_alive_but_unready(
     anyone: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readiness, "connection", Away())
@@ -62,7 +62,7 @@ async def test_a_database_that_hangs_does_not_hang_the_probe(
     assert (await anyone.get("/readyz")).status_code == 200
 
 
-async def test_a_migration_to_come_makes_it_unready(
+async def test_an_unapplied_migration_makes_it_unready(
     anyone: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readiness, "is_migrated", False)
@@ -86,7 +86,7 @@ async def test_a_draining_server_is_unready(anyone: AsyncClient) -> None:
     assert (ready.status_code, ready.json()["draining"]) == (503, True)
 
 
-async def test_without_redis_it_is_unready_to_whoever_minds(
+async def test_without_redis_it_is_unready_unless_redis_is_excluded(
     anyone: AsyncClient, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:9"

@@ -1,4 +1,4 @@
-"""What the process counts, for whoever says the token."""
+"""The metrics, for clients that send the token."""
 
 import pytest
 from django.test import AsyncClient
@@ -10,7 +10,7 @@ from tests.server.probes.away import Away
 pytestmark = pytest.mark.django_db
 
 
-async def test_metrics_are_not_there_until_there_is_a_token(
+async def test_metrics_do_not_exist_without_a_token_in_the_settings(
     anyone: AsyncClient, settings: Settings
 ) -> None:
     settings.CHATAPP_METRICS_TOKEN = ""
@@ -18,25 +18,27 @@ async def test_metrics_are_not_there_until_there_is_a_token(
     assert answer.status_code == 404
 
 
-@pytest.mark.parametrize("said", ["", "Bearer ", "Bearer s3cre", "Basic s3cret", "s3cret", "ü"])
-async def test_metrics_want_the_token(anyone: AsyncClient, settings: Settings, said: str) -> None:
+@pytest.mark.parametrize("header", ["", "Bearer ", "Bearer s3cre", "Basic s3cret", "s3cret", "ü"])
+async def test_metrics_require_the_token(
+    anyone: AsyncClient, settings: Settings, header: str
+) -> None:
     settings.CHATAPP_METRICS_TOKEN = "s3cret"
-    answer = await anyone.get("/metrics", headers={"Authorization": said})
+    answer = await anyone.get("/metrics", headers={"Authorization": header})
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     assert b"chatapp_" not in answer.content
 
 
-async def test_metrics_show_whoever_says_the_token_what_this_process_counts(
+async def test_metrics_are_shown_to_clients_that_send_the_token(
     anyone: AsyncClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.CHATAPP_METRICS_TOKEN = "s3cret"
-    said = {"Authorization": "Bearer s3cret"}
-    answer = await anyone.get("/metrics", headers=said)
+    headers = {"Authorization": "Bearer s3cret"}
+    answer = await anyone.get("/metrics", headers=headers)
     assert answer.headers["Content-Type"].startswith("text/plain; version=")
     assert {"chatapp_database_up 1.0", "chatapp_layer_up 1.0"} <= set(lines_of(answer.content))
     monkeypatch.setattr(readiness, "connection", Away())
-    answer = await anyone.get("/metrics", headers=said)
+    answer = await anyone.get("/metrics", headers=headers)
     assert "chatapp_database_up 0.0" in lines_of(answer.content)
 
 

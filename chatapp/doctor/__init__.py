@@ -1,11 +1,11 @@
-"""The doctor: what is right and wrong with this installation, as findings.
+"""The doctor: checks what is right and wrong with this installation.
 
-Every check is a function that yields a `Finding` for each thing it looked at: a verdict, what was
-found, and where it is not right what to set or run. A check changes nothing, prints nothing and
-lets no secret into a finding. `manage.py doctor` runs them in their order and prints.
+Each check is a function that yields a `Finding` for each thing it examined: a verdict, what was
+found and, if it is wrong, what to set or run. A check changes nothing, prints nothing and puts no
+secret into a finding. `manage.py doctor` runs the checks in order and prints the findings.
 
-`probe` is the app's side of the checks that go through the public URL: addresses that answer only
-to what was signed with this installation's secret key.
+`probe` is the app's side of the checks that go through the public URL: endpoints that answer only
+requests signed with this installation's secret key.
 
 Imports `accounts`, `sessions`, `models`, `upstream` and what is below them, and `server`.
 """

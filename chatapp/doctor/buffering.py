@@ -1,4 +1,4 @@
-"""Whether what is written a piece at a time comes a piece at a time."""
+"""Check whether a streamed HTTP response arrives piece by piece or is buffered on the way."""
 
 import time
 from collections.abc import Iterator
@@ -11,29 +11,34 @@ from chatapp.doctor import probe
 from chatapp.doctor.public import Public
 from chatapp.doctor.report import reason
 
-_CURE = "Switch the proxy's buffering off (nginx: proxy_buffering off)."
+_CURE = "Turn the proxy's buffering off (nginx: proxy_buffering off)."
 
 
 @dataclass
 class Arrivals:
-    """When the pieces of a trickle were written and when they came: seconds, each by a clock of its
-    own."""
+    """When each piece of a stream was written and when it arrived.
+
+    In seconds, by the clocks of the app and of the doctor, which need not agree.
+    """
 
     times: list[tuple[float, float]] = field(default_factory=list)
 
     def take(self, piece: str | bytes) -> None:
-        """Note a piece that comes now, and says when it was written. Raises `ValueError`."""
+        """Record a piece that arrived now and contains the time when it was written.
+
+        Raises `ValueError` if it is no number.
+        """
         self.times.append((float(piece), time.monotonic()))
 
     @property
     def lateness(self) -> float:
-        """How much longer the slowest piece took than the fastest."""
-        ways = [arrived - written for written, arrived in self.times]
-        return max(ways) - min(ways) if ways else 0.0
+        """The difference in seconds between the slowest piece and the fastest."""
+        delays = [arrived - written for written, arrived in self.times]
+        return max(delays) - min(delays) if delays else 0.0
 
     @property
     def are_buffered(self) -> bool:
-        """Told from the machine's own hiccups, which are shorter than three pieces."""
+        """Whether the delay exceeds three pieces, which is longer than hiccups of the machine."""
         return self.lateness > 3 * probe.PAUSE_SECONDS
 
     def __str__(self) -> str:
@@ -43,7 +48,7 @@ class Arrivals:
 
 
 def http_buffering(public: Public) -> Iterator[Finding]:
-    """Whether ten lines written over a second come over a second."""
+    """Check whether ten lines written over a second arrive over a second."""
     arrivals = Arrivals()
     try:
         with public.http.stream("GET", "/probe/trickle", headers=public.headers) as response:
@@ -57,8 +62,8 @@ def http_buffering(public: Public) -> Iterator[Finding]:
         return
     if arrivals.are_buffered:
         found = (
-            f"is buffered: a line came {arrivals.lateness:.1f} s late. Replies come over the "
-            "WebSocket, so they need not wait"
+            f"is buffered: a line arrived {arrivals.lateness:.1f} s late. Replies use the "
+            "WebSocket, so they may be unaffected"
         )
         yield warning("HTTP streaming", found, _CURE)
     else:

@@ -1,7 +1,6 @@
-"""The database: reachable, writable, migrated, and with the same time.
+"""Check the database: reachable, writable, migrated, and with the right time.
 
-The connection is one of the doctor's own, outside any pool, so that a database that is away is
-told at once.
+The connection is not from a pool, so that an unreachable database is reported immediately.
 """
 
 import secrets
@@ -25,10 +24,10 @@ _IS_AWAY = "the database can't be reached"
 
 
 def database(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
-    """All there is to say of the database; closes the connection."""
+    """Run all checks of the database and close the connection."""
     if _is_missing(connection):
-        missing = Trouble(f"{_place(connection)} is not there", "Run make upgrade.")
-        trouble = trouble_of_folder(Path(_place(connection)).parent)
+        missing = Trouble(f"{_location(connection)} does not exist", "Run make upgrade.")
+        trouble = trouble_of_folder(Path(_location(connection)).parent)
         yield failed("Reachable", *(trouble or missing))
         for what in ("Writable", "Migrated"):
             yield skipped(what, "there is no database yet")
@@ -45,7 +44,9 @@ def database(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
             yield skipped(what, _IS_AWAY)
         return
     try:
-        yield ok("Reachable", f"{_version(connection)}, {_place(connection)}, {milliseconds(took)}")
+        yield ok(
+            "Reachable", f"{_version(connection)}, {_location(connection)}, {milliseconds(took)}"
+        )
         yield _writable(connection)
         yield _migrated(connection)
         if connection.vendor == "postgresql":
@@ -55,7 +56,7 @@ def database(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
 
 
 def is_usable(connection: BaseDatabaseWrapper) -> bool:
-    """Whether the app's tables can be read: reachable and migrated."""
+    """Return whether the database is reachable and migrated, so that models can be queried."""
     if _is_missing(connection):
         return False
     try:
@@ -67,7 +68,7 @@ def is_usable(connection: BaseDatabaseWrapper) -> bool:
 
 
 def _is_missing(connection: BaseDatabaseWrapper) -> bool:
-    """Whether connecting would make the file, which is for migrations to do."""
+    """Return whether the SQLite file is missing. Connecting would create it."""
     name = str(connection.settings_dict["NAME"])
     return connection.vendor == "sqlite" and name.startswith("/") and not Path(name).exists()
 
@@ -75,25 +76,25 @@ def _is_missing(connection: BaseDatabaseWrapper) -> bool:
 def _unreachable(connection: BaseDatabaseWrapper, error: Exception) -> Trouble:
     known = trouble_with(connection, error) if connection.vendor == "sqlite" else None
     return known or Trouble(
-        f"no, {_place(connection)}: {reason(error, _password(connection))}",
+        f"no, {_location(connection)}: {reason(error, _password(connection))}",
         "Start the database, or set DATABASE_URL to where it is.",
     )
 
 
 def _writable(connection: BaseDatabaseWrapper) -> Finding:
-    """Make a table, write a row, and roll both back: migrations need as much."""
+    """Create a table, insert a row, and roll both back: migrations need the same rights."""
     table = f"chatapp_doctor_{secrets.token_hex(4)}"
     try:
-        # SQLite would begin none for a CREATE TABLE.
+        # Python's sqlite3 would not begin a transaction for CREATE TABLE.
         connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
         with connection.cursor() as cursor:
             cursor.execute(f"CREATE TABLE {table} (id integer)")
-            cursor.execute(f"INSERT INTO {table} VALUES (1)")  # noqa: S608 - a name of ours
+            cursor.execute(f"INSERT INTO {table} VALUES (1)")  # noqa: S608 - our own name
     except utils.Error as error:
         unknown = Trouble(
             f"no: {reason(error)}",
-            "Grant the user of DATABASE_URL the right to create and write tables, on the "
-            "primary server and not on a replica.",
+            "Grant the user of DATABASE_URL the right to create and write tables, and use the "
+            "primary server, not a replica.",
         )
         known = trouble_with(connection, error) if connection.vendor == "sqlite" else None
         return failed("Writable", *(known or unknown))
@@ -107,7 +108,11 @@ def _migrated(connection: BaseDatabaseWrapper) -> Finding:
     try:
         unapplied = _unapplied(connection)
     except utils.Error as error:
-        return failed("Migrated", reason(error), "Let the user of DATABASE_URL read the tables.")
+        return failed(
+            "Migrated",
+            reason(error),
+            "Grant the user of DATABASE_URL the right to read the tables.",
+        )
     if not unapplied:
         return ok("Migrated", "all migrations are applied")
     some = ", ".join(unapplied[:3]) + (", …" if len(unapplied) > 3 else "")
@@ -130,7 +135,7 @@ def _clock(connection: BaseDatabaseWrapper) -> Finding:
         cursor.execute("SELECT clock_timestamp()")
         (theirs,) = cursor.fetchone()
     ours = datetime.fromtimestamp((before + time.time()) / 2, UTC)
-    return clock_finding("Its clock", (theirs - ours).total_seconds(), TOLERANCE_SECONDS)
+    return clock_finding("Clock", (theirs - ours).total_seconds(), TOLERANCE_SECONDS)
 
 
 def _version(connection: BaseDatabaseWrapper) -> str:
@@ -138,8 +143,8 @@ def _version(connection: BaseDatabaseWrapper) -> str:
     return f"{connection.display_name} {version}"
 
 
-def _place(connection: BaseDatabaseWrapper) -> str:
-    """Where the database is, without user and password."""
+def _location(connection: BaseDatabaseWrapper) -> str:
+    """Return the location of the database, without user and password."""
     values = connection.settings_dict
     if connection.vendor == "sqlite":
         return str(values["NAME"])

@@ -1,7 +1,7 @@
-"""The whole examination: every check in its order, one finding at a time.
+"""The whole examination: runs all checks in order and yields their findings one at a time.
 
-What takes long only because it waits comes last; the quiet socket is opened before the other checks
-of the public URL, so that its time passes meanwhile.
+Checks that have to wait come last. The quiet socket is opened before the other checks of the public
+URL, so that it is idle while they run.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -31,15 +31,15 @@ from chatapp.doctor import (
 )
 from chatapp.models.connections import unpooled_connection
 
-LOCK_SECONDS = 5.0  # that SQLite's lock is waited for
-IDLE_SECONDS = 75.0  # longer than the minute after which most proxies close what is silent
+LOCK_SECONDS = 5.0  # to wait for SQLite's lock
+IDLE_SECONDS = 75.0  # most proxies close idle connections after a minute
 
 Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
 class Title:
-    """What the findings that follow are about."""
+    """A heading for the findings that follow."""
 
     text: str
 
@@ -50,9 +50,9 @@ def examine(
     layer_idle_seconds: float = layer.IDLE_SECONDS,
     progress: Progress = lambda left: None,
 ) -> Iterator[Title | Finding]:
-    """Look at this installation and, where `url` is given, at what lies before it.
+    """Check this installation and, if `url` is given, the way to it from outside.
 
-    `progress` is told how many seconds are left while nothing can be done but wait.
+    `progress` is called with the seconds left while the examination only waits.
     """
     yield Title("Settings")
     yield from _settings(url)
@@ -67,7 +67,7 @@ def examine(
     yield from machine.disk(settings.DATA_DIR)
     yield from machine.data_dir(settings.DATA_DIR)
     yield from machine.static_files(staticfiles_storage, settings.STATIC_ROOT)
-    yield Title("Upstreams (asked for their models, which costs nothing)")
+    yield Title("Upstreams (listing their models, which costs nothing)")
     yield from _upstreams()
     yield Title("The organisation's sign-in")
     yield from _identities()
@@ -77,9 +77,9 @@ def examine(
         if url:
             quiet = yield from _public(url, idle_seconds, stack)
         else:
-            yield skipped("Not asked for", "no address is given", "Add --url https://your.host")
+            yield skipped("Not checked", "no address was given", "Add --url https://your.host")
         if has_redis or quiet:
-            yield Title("With patience")
+            yield Title("Idle connections")
         if has_redis:
             yield from layer.message_after_idling(get_channel_layer(), layer_idle_seconds)
         if quiet:
@@ -105,14 +105,14 @@ def _upstreams() -> Iterator[Finding]:
         yield from upstreams.upstreams(has_demo=not settings.OPENAI_BASE_URL)
         yield from upstreams.tool_servers()
     else:
-        yield skipped("All", "they are kept in the database, which can't be used")
+        yield skipped("All", "they are stored in the database, which can't be used")
 
 
 def _identities() -> Iterator[Finding]:
     if database.is_usable(unpooled_connection(settings.DATABASES)):
         yield from identities.identities()
     else:
-        yield skipped("All", "people are kept in the database, which can't be used")
+        yield skipped("All", "people are stored in the database, which can't be used")
 
 
 def _public(
@@ -120,12 +120,12 @@ def _public(
 ) -> Generator[Finding, None, websocket.QuietSocket | None]:
     yield from tls.certificate(url)
     outside = stack.enter_context(public.Public(url))
-    is_there = True
+    answers = True
     for finding in public.answers(outside):
-        is_there &= finding.verdict is not Verdict.FAILED
+        answers &= finding.verdict is not Verdict.FAILED
         yield finding
-    if not is_there:
-        yield skipped("All else", "nothing answers there as the app does")
+    if not answers:
+        yield skipped("Other checks", "the app does not answer at this address")
         return None
     if outside.is_https:
         yield from tls.redirect(_plain(url), outside.origin)
@@ -133,7 +133,7 @@ def _public(
     seen = forwarding.sight(outside)
     if isinstance(seen, Finding):
         yield seen
-        yield skipped("All else", "the app there does not answer the doctor")
+        yield skipped("Other checks", "the app there does not answer the doctor")
         return None
     yield from forwarding.judged(outside, seen)
     opens = False
@@ -145,7 +145,7 @@ def _public(
     yield from buffering.http_buffering(outside)
     if quiet is None:
         yield skipped(
-            "Streaming", "no WebSocket opens, so neither this nor long prompts and idling"
+            "Streaming", "no WebSocket opens; long prompts and idling aren't checked either"
         )
         return None
     yield from websocket.socket_buffering(outside)
@@ -154,6 +154,6 @@ def _public(
 
 
 def _plain(url: str) -> str:
-    """The same host over http, where the address is that of the usual port."""
+    """Return the URL of the same host over http, or "" if the address has an unusual port."""
     parts = urlsplit(url)
     return f"http://{parts.netloc}/" if parts.port in (None, 443) and parts.hostname else ""

@@ -1,4 +1,4 @@
-"""What the app sees of a request that came through the public URL: scheme, host, client, id."""
+"""Check what the app sees of a request through the public URL: scheme, host, client, id."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,53 +11,55 @@ from chatapp.checks.results import Finding, failed, ok, warning
 from chatapp.doctor.public import Public, cure_of
 from chatapp.doctor.report import reason
 
-# An address that no machine has (RFC 5737): whoever believes it believes anything.
+# An address reserved for documentation (RFC 5737): an app that believes it believes any.
 FORGED = "192.0.2.77"
 FORGED_ID = "forged-by-the-doctor"
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What the app saw of one request."""
+    """What the app saw of one request by the doctor."""
 
     scheme: str
     host: str
     client: str
     forwarded_for: str
     forwarded_proto: str
-    from_here: str = ""  # the address that the request left this machine by
+    from_here: str = ""  # the local address that the request was sent from
     believes_forged: bool = False
     believes_forged_id: bool = False
 
 
 def sight(public: Public) -> Sight | Finding:
-    """What the app sees of a request from here; or why it is not known."""
+    """Return what the app sees of a request from here, or a finding that says why it is unknown."""
     try:
         response = public.http.get("/probe/seen", headers=public.headers)
-        told = response.json() if response.status_code == 200 else None
+        answer = response.json() if response.status_code == 200 else None
         here = str(response.extensions["network_stream"].get_extra_info("client_addr")[0])
-        if isinstance(told, dict):
+        if isinstance(answer, dict):
             return Sight(
-                **told,
+                **answer,
                 from_here=here,
                 believes_forged=_believes_forged(public, here),
                 believes_forged_id=_believes_forged_id(public),
             )
     except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-        return failed("Probe", reason(error), "See what the proxy's log says.")
+        return failed("Probe", reason(error), "Look at the proxy's log.")
     return failed(
         "Probe",
         f"the doctor's own page answers {response.status_code}",
         cure_of(response)
         if response.status_code != 404
-        else "Run doctor where the app runs, with its environment: the app there is another "
-        "version or has another SECRET_KEY, or the proxy drops unknown headers or paths.",
+        else "Run doctor where the app runs, with its environment. The app there has another "
+        "version or another SECRET_KEY, or the proxy drops unknown headers or paths.",
     )
 
 
 def _believes_forged(public: Public, here: str) -> bool:
-    """Whether the app takes an address that we made up. From where a proxy of its own may be, it
-    has to."""
+    """Return whether the app believes a forged client address.
+
+    Always False if this machine is a trusted proxy: then the app has to believe it.
+    """
     if _is_trusted(here):
         return False
     forged = public.headers | {"X-Forwarded-For": FORGED}
@@ -65,7 +67,7 @@ def _believes_forged(public: Public, here: str) -> bool:
 
 
 def _believes_forged_id(public: Public) -> bool:
-    """Whether the app gives a request the id that whoever sends it made up."""
+    """Return whether the app uses a request id chosen by the client."""
     response = public.http.get("/probe/seen", headers=public.headers | {"X-Request-ID": FORGED_ID})
     return bool(response.headers.get("X-Request-ID") == FORGED_ID)
 
@@ -76,7 +78,7 @@ def _is_trusted(address: str) -> bool:
 
 
 def judged(public: Public, seen: Sight) -> Iterator[Finding]:
-    """Scheme, host and client address as the app sees them."""
+    """Check the scheme, host, client address and request id that the app sees."""
     yield _scheme(public, seen)
     yield _host(public, seen)
     yield _client(seen)
@@ -90,14 +92,14 @@ def _scheme(public: Public, seen: Sight) -> Finding:
     if seen.forwarded_proto == expected == "https":
         return failed(
             "Scheme",
-            "the app sees http, though X-Forwarded-Proto says https",
-            f"Set CSRF_TRUSTED_ORIGINS={public.origin}, let CHATAPP_TRUSTED_PROXIES name the "
-            "proxy, and restart.",
+            "the app sees http, although X-Forwarded-Proto says https",
+            f"Set CSRF_TRUSTED_ORIGINS={public.origin}, add the proxy to CHATAPP_TRUSTED_PROXIES, "
+            "and restart.",
         )
     return failed(
         "Scheme",
         f"the app sees {seen.scheme}, X-Forwarded-Proto is {seen.forwarded_proto or 'missing'}",
-        "Let the proxy set it (nginx: proxy_set_header X-Forwarded-Proto $scheme).",
+        "Configure the proxy to set it (nginx: proxy_set_header X-Forwarded-Proto $scheme).",
     )
 
 
@@ -107,7 +109,7 @@ def _host(public: Public, seen: Sight) -> Finding:
     return failed(
         "Host",
         f"the app sees {seen.host}",
-        "Let the proxy keep it (nginx: proxy_set_header Host $http_host).",
+        "Configure the proxy to keep it (nginx: proxy_set_header Host $http_host).",
     )
 
 
@@ -116,23 +118,23 @@ def _client(seen: Sight) -> Finding:
     if seen.believes_forged:
         return failed(
             "Client address",
-            "the app believes an X-Forwarded-For that anybody can send",
-            "Let CHATAPP_TRUSTED_PROXIES name your proxies alone, and let the proxy add the "
-            "address of its own client (nginx: $proxy_add_x_forwarded_for).",
+            "the app believes an X-Forwarded-For header from anyone",
+            "List only your proxies in CHATAPP_TRUSTED_PROXIES, and configure the proxy to add the "
+            "address of its client (nginx: $proxy_add_x_forwarded_for).",
         )
     if seen.client == seen.from_here or seen.client in named:
         return ok("Client address", f"the app sees {seen.client}")
     if named:
         return warning(
             "Client address",
-            f"the app sees {seen.client}, the proxy's, for everyone",
+            f"the app sees {seen.client}, the proxy's address, for everyone",
             f"Set CHATAPP_TRUSTED_PROXIES={seen.client} and restart.",
         )
     if _is_private(seen.client) and not _is_private(seen.from_here):
         return warning(
             "Client address",
-            f"the app sees {seen.client} for everyone, and the proxy names no client",
-            "Let the proxy set it (nginx: proxy_set_header X-Forwarded-For "
+            f"the app sees {seen.client} for everyone, and the proxy sends no client address",
+            "Configure the proxy to send it (nginx: proxy_set_header X-Forwarded-For "
             "$proxy_add_x_forwarded_for).",
         )
     return ok("Client address", f"the app sees {seen.client}")
@@ -143,16 +145,16 @@ def _request_id(seen: Sight) -> Finding:
     if seen.believes_forged_id and (has_proxy or not _is_trusted(seen.from_here)):
         return warning(
             "Request id",
-            "whoever sends an X-Request-ID chooses what the log calls the request",
-            "Let the proxy set it (nginx: proxy_set_header X-Request-ID $request_id).",
+            "a client can choose the id of its request in the log by sending X-Request-ID",
+            "Configure the proxy to set it (nginx: proxy_set_header X-Request-ID $request_id).",
         )
     if seen.believes_forged_id:
-        return ok("Request id", "is taken from this machine, where a proxy may be")
-    return ok("Request id", "is given by the app or its proxy")
+        return ok("Request id", "is accepted from this machine, where a proxy may run")
+    return ok("Request id", "is set by the app or its proxy")
 
 
 def _is_private(address: str) -> bool:
     try:
         return ip_address(address).is_private
     except ValueError:
-        return True  # a socket in the file system has no address
+        return True  # a Unix socket has no address

@@ -1,4 +1,4 @@
-"""The organisation's sign-in: whether it answers, and whether people's identities are of it."""
+"""Check the organisation's sign-in: whether it answers, and whether stored identities match it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def identities() -> Iterator[Finding]:
         yield failed(
             "Provider",
             f"{shown_url(settings.CHATAPP_OIDC_URL)} can't be used: {reason(error)}",
-            "Set CHATAPP_OIDC_URL to its discovery URL, and let this server reach it.",
+            "Set CHATAPP_OIDC_URL to its discovery URL, and make sure this server can reach it.",
         )
         return
     yield ok("Provider", f"its issuer is {printable(issuer)}")
@@ -36,17 +36,17 @@ def identities() -> Iterator[Finding]:
 
 def _identities(issuer: str) -> Finding:
     stored = list(SocialAccount.objects.filter(provider=PROVIDER))
-    welcome = {one.user_id for one in stored if is_of(issuer, one)}
-    others = [one for one in stored if one.user_id not in welcome]
+    can_sign_in = {one.user_id for one in stored if is_of(issuer, one)}
+    others = [one for one in stored if one.user_id not in can_sign_in]
     if not others:
-        return ok("Identities", f"people who can sign in by it: {len(welcome)}")
-    named = Counter(printable(stored_issuer(one)) for one in others)
+        return ok("Identities", f"people who can sign in with it: {len(can_sign_in)}")
+    issuers = Counter(printable(stored_issuer(one)) for one in others)
     people = len({one.user_id for one in others})
     return warning(
         "Identities",
-        f"people who can't sign in by it, since their identities are of another issuer: {people}; "
-        + ", ".join(f"{name} ({count})" for name, count in named.most_common()),
-        "Set CHATAPP_OIDC_URL back. Or, only if the same subjects are the same people at the new "
-        "issuer, run manage.py move_identities with the old one. Else they sign in by a password, "
-        "or join again by their verified address.",
+        f"people who can't sign in with it, as their identities are from another issuer: {people}; "
+        + ", ".join(f"{name} ({count})" for name, count in issuers.most_common()),
+        "Change CHATAPP_OIDC_URL back. Or, only if each subject is the same person at the new "
+        "issuer, run manage.py move_identities with the old one. Otherwise these people sign in "
+        "with a password, or join again with their verified email address.",
     )

@@ -1,4 +1,4 @@
-"""Redis, and a message through the channel layer of the settings."""
+"""Check Redis, and send a message through the configured channel layer after idling."""
 
 import asyncio
 import re
@@ -12,18 +12,18 @@ import redis
 from chatapp.checks.results import Finding, failed, ok, skipped, warning
 from chatapp.doctor.report import clock_finding, milliseconds, reason, shown_url
 
-IDLE_SECONDS = 6.0  # redis-py 8 gives up reading after 5 unless it is told otherwise
+IDLE_SECONDS = 6.0  # redis-py 8 stops reading after 5 by default
 PATIENCE_SECONDS = 5.0
 OLDEST = (6, 2)
 TOLERANCE_SECONDS = 2.0
 
 
 def redis_server(url: str) -> Iterator[Finding]:
-    """Whether the Redis at `url` answers, its version, its clock, whether it keeps what it has."""
+    """Check the Redis at `url`: whether it answers, its version, clock and eviction policy."""
     if not url:
         yield skipped(
             "Redis",
-            "REDIS_URL is not set: messages stay within one process, and attempts to sign in are "
+            "REDIS_URL is not set: messages stay within one process, and sign-in attempts are "
             "counted in the database",
         )
         return
@@ -53,38 +53,38 @@ def _answers(client: Any, url: str) -> Iterator[Finding]:
         yield warning(
             "Redis",
             found,
-            f"Upgrade it to {'.'.join(map(str, OLDEST))} or newer: it gets no fixes.",
+            f"Upgrade it to {'.'.join(map(str, OLDEST))} or newer: older versions get no fixes.",
         )
     else:
         yield ok("Redis", found)
     ahead = seconds + micros / 1e6 - (before + after) / 2
-    yield clock_finding("Its clock", ahead, TOLERANCE_SECONDS)
+    yield clock_finding("Clock", ahead, TOLERANCE_SECONDS)
     yield _memory(client.info("memory"))
 
 
 def _memory(info: dict[str, Any]) -> Finding:
-    """Whether attempts to sign in, which are counted there, stay until they expire."""
+    """Check that counters of sign-in attempts, which are stored there, stay until they expire."""
     policy = info["maxmemory_policy"]
     if info["maxmemory"] and policy != "noeviction":
         return warning(
-            "Its memory",
-            f"{policy}: where it is full, Redis drops what failed sign-ins are counted in",
-            "Set maxmemory-policy to noeviction: what it then refuses is counted in the database.",
+            "Memory",
+            f"{policy}: a full Redis drops the counters of failed sign-ins",
+            "Set maxmemory-policy to noeviction. While Redis is full, the database counts instead.",
         )
-    return ok("Its memory", "what failed sign-ins are counted in stays until it expires")
+    return ok("Memory", "counters of failed sign-ins stay until they expire")
 
 
 def message_after_idling(layer: Any, idle_seconds: float = IDLE_SECONDS) -> Iterator[Finding]:
-    """A message to a channel on which someone has waited `idle_seconds` for one."""
+    """Check that a message reaches a channel whose reader has waited `idle_seconds`."""
     what, where = "Layer", f"{type(layer).__module__}.{type(layer).__name__}"
     try:
         took = asyncio.run(_message(layer, idle_seconds))
-    except (redis.RedisError, OSError) as error:  # of which TimeoutError is one
+    except (redis.RedisError, OSError) as error:  # includes TimeoutError
         yield failed(
             what,
             f"no message after {idle_seconds:g} s of idling: {reason(error)} ({where})",
-            "Check that Redis runs, that nothing between closes idle connections, and that the "
-            "layer is channels_redis.pubsub.RedisPubSubChannelLayer.",
+            "Check that Redis is running, that nothing on the way to it closes idle connections, "
+            "and that the layer is channels_redis.pubsub.RedisPubSubChannelLayer.",
         )
     else:
         yield ok(what, f"a message after {idle_seconds:g} s of idling took {milliseconds(took)}")

@@ -1,4 +1,4 @@
-"""The disk, and the static files on it."""
+"""Check the disk, the permissions of DATA_DIR and the collected static files."""
 
 import filecmp
 import os
@@ -15,20 +15,20 @@ from chatapp.checks.results import Finding, failed, ok, skipped, warning
 from chatapp.server.data_dir import is_open
 
 MIB = 1024 * 1024
-FEW = 1024 * MIB  # worth a warning
+FEW = 1024 * MIB  # causes a warning
 TOO_FEW = 100 * MIB
 
 _COLLECT = "Run make upgrade, or manage.py collectstatic --noinput, and restart."
 
 
 def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[Finding]:
-    """The room for what is kept in `directory`; bounds in bytes."""
-    if trouble := trouble_of_folder(directory):  # tried by writing, since root may do all else
+    """Check the free space in `directory`; `few` and `too_few` are in bytes."""
+    if trouble := trouble_of_folder(directory):  # found by writing, since root ignores permissions
         yield failed("Free disk", *trouble)
         return
     usage = shutil.disk_usage(directory)
     found = f"{_size(usage.free)} of {_size(usage.total)} at {directory}"
-    cure = "Make room there, or move DATA_DIR to a larger disk."
+    cure = "Free space there, or move DATA_DIR to a larger disk."
     if usage.free < too_few:
         yield failed("Free disk", found, cure)
     elif usage.free < few:
@@ -38,16 +38,16 @@ def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[Fi
 
 
 def data_dir(directory: Path) -> Iterator[Finding]:
-    """Whether other users of the machine are kept out of `directory`."""
+    """Check that other users of the machine have no access to `directory`."""
     try:
         mode = directory.stat().st_mode
     except OSError:
-        return  # the disk's line tells it
+        return  # reported by `disk`
     found = f"{directory}, mode {stat.S_IMODE(mode):04o}"
     if is_open(mode):
         yield failed(
             "Data directory",
-            f"{found}: open to every user of this machine",
+            f"{found}: accessible to every user of this machine",
             f"Run chmod 700 {directory}.",
         )
     else:
@@ -55,14 +55,14 @@ def data_dir(directory: Path) -> Iterator[Finding]:
 
 
 def static_files(storage: object, root: Path | None) -> Iterator[Finding]:
-    """Whether what was collected in `root` is what this version would collect."""
+    """Check that the files collected in `root` are those of this version."""
     try:
-        str(storage.__class__)  # which makes Django's storage read what was collected
+        str(storage.__class__)  # makes Django's lazy storage read the manifest
     except OSError as error:
         yield failed("Static files", f"none can be read in {root}: {error.strerror}", _COLLECT)
         return
     if not isinstance(storage, ManifestFilesMixin) or root is None:
-        yield skipped("Static files", "served from their sources while DEBUG is on")
+        yield skipped("Static files", "served from their sources because DEBUG is on")
         return
     if not storage.hashed_files:
         yield failed("Static files", f"none collected in {root}", _COLLECT)
@@ -74,14 +74,14 @@ def static_files(storage: object, root: Path | None) -> Iterator[Finding]:
     stale = list(dict.fromkeys(stale))
     if stale:
         some = ", ".join(stale[:3]) + (", …" if len(stale) > 3 else "")
-        found = f"{len(stale)} of {len(sources)} are not this version's: {some}"
+        found = f"{len(stale)} of {len(sources)} are missing or of another version: {some}"
         yield failed("Static files", found, _COLLECT)
     else:
         yield ok("Static files", f"{len(sources)} collected in {root}")
 
 
 def _sources() -> Iterator[tuple[str, Path]]:
-    """Every file that collectstatic would take, the first of a name as it does."""
+    """Yield the name and path of each file that collectstatic would collect."""
     seen: set[str] = set()
     for finder in finders.get_finders():
         for path, storage in finder.list([]):

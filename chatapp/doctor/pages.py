@@ -1,4 +1,4 @@
-"""What the public URL adds to pages and takes from them: caches, and what is said about https."""
+"""Check pages through the public URL: whether caches keep them, and the HSTS header."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,11 +12,11 @@ PAGE = "/accounts/login/"
 
 
 def page_headers(public: Public) -> Iterator[Finding]:
-    """Whether pages stay out of caches, and what is said about https."""
+    """Check that pages stay out of caches, and report the HSTS header."""
     try:
         responses = [public.http.get(PAGE) for _ in range(2)]
     except httpx.HTTPError as error:
-        yield failed("Caching", reason(error), "See what the proxy's log says.")
+        yield failed("Caching", reason(error), "Look at the proxy's log.")
         return
     yield _caching(responses)
     if not public.is_https:
@@ -28,7 +28,7 @@ def page_headers(public: Public) -> Iterator[Finding]:
         yield ok(
             "HSTS",
             "not sent, so a browser may try plain http first",
-            'Advice: let the proxy send Strict-Transport-Security "max-age=31536000".',
+            'Consider sending Strict-Transport-Security "max-age=31536000" from the proxy.',
         )
 
 
@@ -38,16 +38,16 @@ def _caching(responses: Sequence[httpx.Response]) -> Finding:
     if cached:
         return failed(
             "Caching",
-            f"pages come from a cache ({cached[0]} is sent)",
-            "Switch caching off in the proxy, or the CDN, for all but /static/.",
+            f"pages come from a cache (header: {cached[0]})",
+            "Turn caching off in the proxy or CDN for everything except /static/.",
         )
     if not any(word in control for word in ("no-store", "no-cache", "private")):
         return failed(
             "Caching",
-            f"pages may be kept by caches (Cache-Control: {control or 'missing'})",
-            "Let the proxy pass the app's Cache-Control header on as it is.",
+            f"caches may keep pages (Cache-Control: {control or 'missing'})",
+            "Configure the proxy to pass on the app's Cache-Control header unchanged.",
         )
-    return ok("Caching", "pages are kept by no cache")
+    return ok("Caching", "no cache keeps pages")
 
 
 def _is_hit(response: httpx.Response, name: str) -> bool:

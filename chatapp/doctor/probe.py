@@ -1,8 +1,8 @@
 """The app's side of the doctor's checks through the public URL.
 
-A request counts only with a token in its `X-Chatapp-Probe` header that was signed with this
-installation's secret key in the last five minutes; for everyone else these addresses do not exist.
-What they answer is what the app saw of the doctor's own request, nothing of anyone else's.
+A request needs a token in its `X-Chatapp-Probe` header that was signed with this installation's
+secret key in the last five minutes. Without one these endpoints answer 404. They return what the
+app saw of the doctor's own request, and nothing about anyone else's.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ def is_token(value: str) -> bool:
 @require_GET
 @never_cache
 def seen(request: HttpRequest) -> HttpResponse:
-    """What the app knows of this request: scheme, host, client, and what proxies said of them."""
+    """Return the scheme, host and client that the app sees, and the proxies' headers about them."""
     _refuse_strangers(request)
     return JsonResponse(
         {
@@ -61,7 +61,7 @@ def seen(request: HttpRequest) -> HttpResponse:
 @require_GET
 @never_cache
 async def trickle(request: HttpRequest) -> StreamingHttpResponse:
-    """Ten short lines a tenth of a second apart, each with the seconds since the first."""
+    """Stream ten lines a tenth of a second apart, each with the seconds since the start."""
     _refuse_strangers(request)
     return StreamingHttpResponse(_lines(), content_type="text/plain")
 
@@ -70,7 +70,7 @@ async def trickle(request: HttpRequest) -> StreamingHttpResponse:
 @require_POST
 @never_cache
 def body(request: HttpRequest) -> HttpResponse:
-    """How many bytes came."""
+    """Return the number of bytes in the request's body."""
     _refuse_strangers(request)
     size = 0
     while part := request.read(64 * 1024):
@@ -86,8 +86,11 @@ urlpatterns = [
 
 
 class ProbeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
-    """Says whether a page of this origin would be served, trickles when asked to, and answers any
-    other text with its length."""
+    """A WebSocket for the doctor.
+
+    It first sends whether a page of this origin would be served. It answers `TRICKLE` with a slow
+    stream of lines, and any other text with its length.
+    """
 
     channel_layer_alias = ""
 

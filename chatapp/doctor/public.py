@@ -1,4 +1,4 @@
-"""The way through the public URL: whether the app answers there, and what it lets through."""
+"""HTTP through the public URL: check whether the app answers, and whether large bodies arrive."""
 
 import time
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from chatapp.doctor.tls import blind_context
 
 WAIT_SECONDS = 15.0
 MIB = 1024 * 1024
-MOST_BODY_BYTES = 16 * MIB  # that the doctor sends, whatever the app takes
-# A Date header has whole seconds, and came a while ago.
+MOST_BODY_BYTES = 16 * MIB  # to send, even if the app accepts more
+# A Date header has whole seconds, and is a little old when it arrives.
 TOLERANCE_SECONDS = 3.0
 
 
 class Public:
-    """HTTP through the public address; a context manager."""
+    """An HTTP client for the public address; a context manager."""
 
     def __init__(self, url: str) -> None:
         self.origin = origin_of(url)
@@ -32,7 +32,7 @@ class Public:
         self.is_https = self.origin.startswith("https://")
 
     def __enter__(self) -> Self:
-        # The certificate has a line of its own; the rest is worth seeing whatever that says.
+        # The certificate is checked separately; the other checks are useful even if it is invalid.
         self.http = httpx.Client(
             base_url=self.origin, verify=blind_context(), timeout=WAIT_SECONDS, trust_env=False
         )
@@ -47,14 +47,14 @@ class Public:
 
 
 def answers(public: Public) -> Iterator[Finding]:
-    """Whether the app answers there, and its clock."""
+    """Check that the app answers at the public address, and its clock."""
     try:
         response = public.http.get("/healthz")
     except httpx.HTTPError as error:
         yield failed(
             "Answers",
             f"{public.origin}: {reason(error)}",
-            "Check the name in the DNS, the port, the firewall, and that proxy and app run.",
+            "Check the DNS name, the port, the firewall, and that proxy and app are running.",
         )
         return
     if response.status_code != 200 or response.text != "ok":
@@ -63,36 +63,36 @@ def answers(public: Public) -> Iterator[Finding]:
     yield ok("Answers", f"{public.origin} in {milliseconds(response.elapsed.total_seconds())}")
     try:
         theirs = parsedate_to_datetime(response.headers.get("date", "")).timestamp()
-    except ValueError:  # Daphne itself sends none
+    except ValueError:  # no Date header: Daphne sends none
         return
-    yield clock_finding("Its clock", theirs + 0.5 - time.time(), TOLERANCE_SECONDS)
+    yield clock_finding("Clock", theirs + 0.5 - time.time(), TOLERANCE_SECONDS)
 
 
 def cure_of(response: httpx.Response) -> str:
-    """What to do about an answer that is not the app's."""
+    """Return what to do about a response that isn't from the app."""
     match response.status_code:
         case 400:
             return (
-                "Set ALLOWED_HOSTS to the public host name, and let the proxy pass the Host header "
-                "on (nginx: proxy_set_header Host $http_host)."
+                "Set ALLOWED_HOSTS to the public host name, and configure the proxy to pass on the "
+                "Host header (nginx: proxy_set_header Host $http_host)."
             )
         case 502 | 503 | 504:
-            return "Start the app, and give the proxy the HOST and PORT where it listens."
-    return "Give --url the address that the proxy passes to the app, with nothing in between."
+            return "Start the app, and configure the proxy with the HOST and PORT where it listens."
+    return "Set --url to the address that the proxy passes to the app."
 
 
 def body_size(public: Public) -> Iterator[Finding]:
-    """Whether the largest body that the app takes gets through."""
+    """Check that a body of the largest size that the app accepts gets through."""
     size = min(settings.CHATAPP_MAX_BODY_BYTES, MOST_BODY_BYTES)
     shown = f"{size / 1024:.0f} KiB"
-    cure = f"Let the proxy take them (nginx: client_max_body_size {ceil(size / MIB)}m)."
+    cure = f"Raise the proxy's limit (nginx: client_max_body_size {ceil(size / MIB)}m)."
     try:
         response = public.http.post("/probe/body", content=b"x" * size, headers=public.headers)
-        came = response.json().get("bytes") if response.status_code == 200 else None
+        received = response.json().get("bytes") if response.status_code == 200 else None
     except (httpx.HTTPError, ValueError, AttributeError) as error:
         yield failed("Upload", f"a body of {shown}: {reason(error)}", cure)
         return
-    if came == size:
+    if received == size:
         yield ok("Upload", f"a body of {shown} gets through")
     else:
         yield failed(

@@ -1,4 +1,4 @@
-"""How findings read in a terminal, and the phrases that several checks share."""
+"""Format findings for a terminal, and phrases that several checks share."""
 
 import re
 import textwrap
@@ -13,7 +13,7 @@ _MAX_FOUND = 400
 
 
 def lines(finding: Finding, width: int = 80) -> list[str]:
-    """The finding as text: the verdict, the name, and beside them what was found."""
+    """Format a finding as lines: the verdict, the name, and beside them what was found."""
     margin = 2 + _VERDICT_WIDTH + _NAME_WIDTH
     room = max(30, width - margin)
     found = f"{finding.found}: {finding.said}" if finding.said else finding.found
@@ -26,24 +26,24 @@ def lines(finding: Finding, width: int = 80) -> list[str]:
 
 
 def summary(findings: Iterable[Finding]) -> str:
-    """`1 failed, 2 warnings, 14 ok.`"""
+    """Return the count of each verdict, such as `1 failed, 2 warnings, 14 ok.`"""
     count = Counter(finding.verdict for finding in findings)
-    worded = [
+    parts = [
         f"{count[Verdict.FAILED]} failed",
         f"{count[Verdict.WARNING]} warning{'' if count[Verdict.WARNING] == 1 else 's'}",
         f"{count[Verdict.OK]} ok",
         f"{count[Verdict.SKIPPED]} skipped",
     ]
-    return ", ".join(part for part in worded if not part.startswith("0 ")) + "."
+    return ", ".join(part for part in parts if not part.startswith("0 ")) + "."
 
 
 def shown_url(url: str) -> str:
-    """A URL without what may be secret in it: user, password, query."""
+    """Return the URL without parts that may be secret: user, password, query."""
     return re.sub("//[^/]*@", "//", url.partition("?")[0].partition("#")[0])
 
 
 def reason(error: BaseException, *secrets: str) -> str:
-    """An error's first line, as text that a terminal may show."""
+    """Return an error's first line, printable and with `secrets` masked."""
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
@@ -55,13 +55,13 @@ def milliseconds(seconds: float) -> str:
 
 
 def clock_finding(what: str, ahead: float, tolerance: float) -> Finding:
-    """What a clock that is this many seconds ahead of ours means."""
+    """Return a finding about a clock that is `ahead` seconds ahead of this machine's."""
     if abs(ahead) <= tolerance:
         return ok(what, f"differs by {abs(ahead):.1f} s")
     return warning(
         what,
         f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this machine's",
-        "Let both hosts keep time by NTP, for example with systemd-timesyncd or chrony.",
+        "Synchronise both hosts with NTP, for example with systemd-timesyncd or chrony.",
     )
 
 

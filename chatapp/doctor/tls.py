@@ -1,4 +1,4 @@
-"""The certificate and protocol of the public address."""
+"""Check TLS at the public address: protocol, certificate, and the redirect from plain http."""
 
 import socket
 import ssl
@@ -14,19 +14,21 @@ from chatapp.doctor.report import reason
 FEW_DAYS = 14
 CONNECT_SECONDS = 10.0
 
-# By OpenSSL's numbers of what is wrong with a certificate (X509_V_ERR_…).
+# OpenSSL's codes for certificate errors (X509_V_ERR_…).
 _EXPIRED, _NOT_YET_VALID, _WRONG_HOST, _WRONG_ADDRESS = 10, 9, 62, 64
 _SELF_SIGNED = {18, 19}
-_RENEW = "Renew it, and see why it was not renewed by itself (certbot renew, or Caddy's log)."
+_RENEW = (
+    "Renew it, and find out why it was not renewed automatically (certbot renew, or Caddy's log)."
+)
 
 
 def trusting_context() -> ssl.SSLContext:
-    """TLS that believes what this machine believes (SSL_CERT_FILE included)."""
+    """Return a context that trusts this machine's authorities, including SSL_CERT_FILE."""
     return ssl.create_default_context()
 
 
 def blind_context() -> ssl.SSLContext:
-    """TLS that believes anything, to look on behind a certificate that was found wanting."""
+    """Return a context that accepts any certificate, so that the other checks can go on."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -34,7 +36,7 @@ def blind_context() -> ssl.SSLContext:
 
 
 def certificate(url: str) -> Iterator[Finding]:
-    """Whether the certificate is valid for the host, and for how long."""
+    """Check that the certificate is valid for the host, and for how many days."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.scheme != "https":
@@ -53,14 +55,14 @@ def certificate(url: str) -> Iterator[Finding]:
         yield failed(
             "TLS",
             f"no handshake: {reason(error)}",
-            "Let the proxy speak TLS 1.2 or 1.3 on this port.",
+            "Configure the proxy for TLS 1.2 or 1.3 on this port.",
         )
         return
     except OSError as error:
         yield failed(
             "TLS",
             f"{host} can't be reached: {reason(error)}",
-            "Check the name in the DNS, the port, the firewall, and that the proxy runs.",
+            "Check the DNS name, the port, the firewall, and that the proxy is running.",
         )
         return
     yield ok("TLS", f"{version}".replace("TLSv", "TLS "))
@@ -76,21 +78,21 @@ def _validity(host: str, until: str) -> Finding:
 
 def _cure(code: int) -> str:
     if code in (_EXPIRED, _NOT_YET_VALID):
-        return f"{_RENEW} If it is in date, this machine's clock is wrong."
+        return f"{_RENEW} If its dates are right, this machine's clock is wrong."
     if code in (_WRONG_HOST, _WRONG_ADDRESS):
-        return "Get a certificate for this host name, or give --url the name that it is for."
+        return "Get a certificate for this host name, or set --url to the name it is for."
     if code in _SELF_SIGNED:
         return (
-            "Get one from a public authority; for an authority of your own, set SSL_CERT_FILE to "
-            "its certificate."
+            "Get one from a public authority. If you have an authority of your own, set "
+            "SSL_CERT_FILE to its certificate."
         )
-    return "Let the proxy send the whole chain: the certificate and those between it and the root."
+    return "Configure the proxy to send the whole chain: the certificate and all intermediate ones."
 
 
 def redirect(plain_url: str, url: str) -> Iterator[Finding]:
-    """Where plain http leads; `plain_url` is "" where there is none to try."""
+    """Check that `plain_url` redirects to https; skip the check if it is ""."""
     if not plain_url:
-        yield skipped("Plain http", "not tried, since the address names a port")
+        yield skipped("Plain http", "not checked, because the address has a port")
         return
     try:
         response = httpx.get(plain_url, timeout=CONNECT_SECONDS, trust_env=False)
@@ -103,6 +105,6 @@ def redirect(plain_url: str, url: str) -> Iterator[Finding]:
     else:
         yield warning(
             "Plain http",
-            f"is answered with {response.status_code} and not redirected",
-            f"Let the proxy redirect {plain_url} to {url}.",
+            f"is answered with {response.status_code} instead of a redirect",
+            f"Configure the proxy to redirect {plain_url} to {url}.",
         )

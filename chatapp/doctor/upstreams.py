@@ -1,4 +1,4 @@
-"""Each upstream, asked for its models: that costs no tokens. And the secrets of tool servers."""
+"""List each upstream's models, which costs no tokens, and check the secrets of tool servers."""
 
 import asyncio
 import time
@@ -15,25 +15,25 @@ from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
 
 
 def upstreams(has_demo: bool) -> Iterator[Finding]:
-    """The enabled upstreams; `has_demo` where `serve` brings the built-in one."""
-    found = list(Upstream.objects.filter(enabled=True))
-    if not found:
+    """Check the enabled upstreams; `has_demo` says that `serve` runs the built-in one."""
+    enabled = list(Upstream.objects.filter(enabled=True))
+    if not enabled:
         yield _none(has_demo)
-    for upstream in found:
+    for upstream in enabled:
         if has_demo and upstream.from_environment:
-            yield skipped(upstream.name, "the built-in demo, which runs within the app")
+            yield skipped(upstream.name, "the built-in demo, which runs inside the app")
         else:
-            yield asyncio.run(_asked(upstream))
+            yield asyncio.run(_list_models(upstream))
 
 
 def tool_servers() -> Iterator[Finding]:
-    """The enabled ones whose headers or environment can't be read; none is asked or started."""
+    """Report enabled tool servers whose secrets can't be decrypted, without contacting them."""
     for server in ToolServer.objects.filter(enabled=True):
         if server.secret_problem:
             yield failed(
                 server.name,
-                "what is stored for this tool server was encrypted with another SECRET_KEY",
-                "Put the SECRET_KEY it was stored with into SECRET_KEY_FALLBACKS, or enter it "
+                "its stored secrets were encrypted with another SECRET_KEY",
+                "Put that SECRET_KEY into SECRET_KEY_FALLBACKS, or enter the secrets "
                 f"again under /admin/chatapp/toolserver/{server.pk}/change/.",
             )
 
@@ -48,14 +48,14 @@ def _none(has_demo: bool) -> Finding:
     )
 
 
-async def _asked(upstream: Upstream) -> Finding:
+async def _list_models(upstream: Upstream) -> Finding:
     endpoint = endpoint_of(upstream)
     name = visible(upstream.name, endpoint.secret)[:16]
     if upstream.secret_problem:
         return failed(
             name,
             "its stored key was encrypted with another SECRET_KEY",
-            "Put the SECRET_KEY it was stored with into SECRET_KEY_FALLBACKS, or enter the key "
+            "Put that SECRET_KEY into SECRET_KEY_FALLBACKS, or enter the upstream's key "
             f"again under /admin/chatapp/upstream/{upstream.pk}/change/.",
         )
     client = UpstreamClient()
@@ -64,7 +64,7 @@ async def _asked(upstream: Upstream) -> Finding:
         models = await client.list_models(endpoint)
     except UpstreamFailed as error:
         if error.error.kind is ErrorKind.NOT_FOUND and upstream.named_models:
-            return ok(name, "reachable; lists no models, and some are named in its settings")
+            return ok(name, "reachable; it lists no models, but its settings name some")
         return visible_finding(problem_of_error(error.error, name), endpoint.secret)
     finally:
         await client.aclose()
@@ -73,6 +73,6 @@ async def _asked(upstream: Upstream) -> Finding:
         return warning(
             name,
             f"lists no models ({took})",
-            f"Name its models under /admin/chatapp/upstream/{upstream.pk}/change/.",
+            f"Enter its models under /admin/chatapp/upstream/{upstream.pk}/change/.",
         )
-    return ok(name, f"lists {len(models)} models in {took}; chat itself was not tried")
+    return ok(name, f"lists {len(models)} models in {took}; chat was not tried")

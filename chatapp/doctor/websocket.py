@@ -1,4 +1,4 @@
-"""The WebSocket through the public URL: upgrade, origin, trickle, long prompts, idling."""
+"""Check WebSockets through the public URL: upgrade, origin, buffering, long prompts, idling."""
 
 import asyncio
 import json
@@ -22,11 +22,11 @@ from chatapp.doctor.report import milliseconds, reason
 from chatapp.doctor.tls import blind_context
 
 WAIT_SECONDS = 15.0
-# Beside the page's own socket, so that a proxy's rules for that one hold here too.
+# Next to the page's own socket, so that a proxy's rules for that one apply here too.
 SOCKET_PATH = "/ws/probe/"
 
 _UPGRADE_CURE = (
-    "Let the proxy pass WebSocket upgrades on (nginx: proxy_http_version 1.1; proxy_set_header "
+    "Configure the proxy for WebSockets (nginx: proxy_http_version 1.1; proxy_set_header "
     'Upgrade $http_upgrade; proxy_set_header Connection "upgrade").'
 )
 
@@ -35,10 +35,10 @@ T = TypeVar("T")
 
 
 class Socket:
-    """A socket to the probe, for who waits for what it says; a context manager.
+    """A blocking WebSocket client for the probe; a context manager.
 
-    Its loop has a thread of its own, and all of it runs there: of Python's TLS sockets, what one
-    thread writes while another reads is lost at times (miguelgrinberg/python-engineio #461).
+    All I/O runs in an event loop in a thread of its own: Python's TLS sockets sometimes lose what
+    one thread writes while another reads (miguelgrinberg/python-engineio #461).
     """
 
     def __init__(self, public: Public) -> None:
@@ -62,14 +62,14 @@ class Socket:
             self._end()
 
     def recv(self, seconds: float) -> str:
-        """Raises `TimeoutError` where nothing comes for so long."""
+        """Return the next message. Raises `TimeoutError` after `seconds`."""
         return str(self._result_of(asyncio.wait_for(self._connection.recv(), seconds)))
 
     def send(self, text: str) -> None:
         self._result_of(self._connection.send(text))
 
     async def _open(self) -> ClientConnection:
-        """It sends no pings: what keeps it open is the app's own."""
+        """Connect without pings: the app's own pings must keep the connection open."""
         public = self._public
         return await _Connect(
             f"{'wss' if public.is_https else 'ws'}://{public.host}{SOCKET_PATH}",
@@ -85,7 +85,7 @@ class Socket:
 
     async def _close(self) -> None:
         await self._connection.close()
-        # Whoever waits in another thread hears of it before the loop ends.
+        # Let calls that wait in other threads fail before the loop ends.
         waiting = asyncio.all_tasks() - {asyncio.current_task()}
         await asyncio.gather(*waiting, return_exceptions=True)
 
@@ -99,24 +99,24 @@ class Socket:
 
 
 class _Connect(connect):
-    """Follows no redirect: the token would go along."""
+    """A connector that follows no redirect: it would send the token to another address."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         return exc
 
 
 def upgrade(public: Public) -> Iterator[Finding]:
-    """Whether a socket opens, and whether a page of this origin would get one."""
+    """Check that a WebSocket opens, and that the app accepts one from this origin."""
     started = time.monotonic()
     try:
         with Socket(public) as socket:
-            told = json.loads(socket.recv(WAIT_SECONDS))
+            seen = json.loads(socket.recv(WAIT_SECONDS))
     except InvalidStatus as error:
         status = error.response.status_code
         yield failed(
             "WebSocket",
             f"the upgrade is answered with {status}",
-            "Run doctor with the app's SECRET_KEY, and let the proxy pass headers on."
+            "Run doctor with the app's SECRET_KEY, and configure the proxy to pass on headers."
             if status == 403
             else _UPGRADE_CURE,
         )
@@ -124,21 +124,21 @@ def upgrade(public: Public) -> Iterator[Finding]:
         yield failed("WebSocket", f"no upgrade: {reason(error)}", _UPGRADE_CURE)
     else:
         yield ok("WebSocket", f"opens in {milliseconds(time.monotonic() - started)}")
-        yield _origin(public, told)
+        yield _origin(public, seen)
 
 
-def _origin(public: Public, told: dict[str, object]) -> Finding:
-    if told.get("is_own_origin"):
-        return ok("Its origin", f"{public.origin} is taken")
+def _origin(public: Public, seen: dict[str, object]) -> Finding:
+    if seen.get("is_own_origin"):
+        return ok("Origin", f"{public.origin} is accepted")
     return failed(
-        "Its origin",
-        f"a page of {public.origin} is refused: the app's host is {told.get('host')}",
-        f"Set CSRF_TRUSTED_ORIGINS={public.origin}, or let the proxy keep the Host header.",
+        "Origin",
+        f"pages of {public.origin} are refused: the app's host is {seen.get('host')}",
+        f"Set CSRF_TRUSTED_ORIGINS={public.origin}, or make the proxy keep the Host header.",
     )
 
 
 def socket_buffering(public: Public) -> Iterator[Finding]:
-    """Whether ten messages written over a second come over a second."""
+    """Check whether ten messages written over a second arrive over a second."""
     arrivals = Arrivals()
     try:
         with Socket(public) as socket:
@@ -152,42 +152,42 @@ def socket_buffering(public: Public) -> Iterator[Finding]:
     if arrivals.are_buffered:
         yield failed(
             "Streaming",
-            f"is buffered: a message came {arrivals.lateness:.1f} s late, so replies come in lumps",
-            "Switch buffering off in the proxy for WebSockets, and anything that inspects them.",
+            f"is buffered: a message arrived {arrivals.lateness:.1f} s late, so replies stutter",
+            "Turn off buffering of WebSockets in the proxy, and anything that inspects them.",
         )
     else:
         yield ok("Streaming", str(arrivals))
 
 
 def prompt_size(public: Public) -> Iterator[Finding]:
-    """Whether the longest prompt that the app takes gets through."""
+    """Check that the longest prompt that the app accepts gets through."""
     most = settings.CHATAPP_MAX_PROMPT_CHARACTERS
-    prompt = "\U0001f600" * most  # in characters that take four bytes each
+    prompt = "\U0001f600" * most  # each character takes four bytes in UTF-8
     shown = f"{most:,} characters ({4 * most // 1024} KiB)"
     try:
         with Socket(public) as socket:
             socket.recv(WAIT_SECONDS)
             socket.send(prompt)
-            came = int(socket.recv(WAIT_SECONDS))
+            received = int(socket.recv(WAIT_SECONDS))
     except (WebSocketException, OSError, ValueError) as error:
-        came, why = 0, f": {reason(error)}"
+        received, why = 0, f": {reason(error)}"
     else:
-        why = f": {came:,} came"
-    if came == most:
+        why = f": {received:,} arrived"
+    if received == most:
         yield ok("Long prompt", f"{shown} get through")
     else:
         yield failed(
             "Long prompt",
-            f"{shown} do not get through{why}",
-            "Let the proxy, and any firewall before it, pass WebSocket messages of "
-            f"{math.ceil(4 * most / 2**20)} MiB, or lower CHATAPP_MAX_PROMPT_CHARACTERS.",
+            f"{shown} don't get through{why}",
+            f"Allow WebSocket messages of {math.ceil(4 * most / 2**20)} MiB in the proxy and any "
+            "firewall before it, or lower CHATAPP_MAX_PROMPT_CHARACTERS.",
         )
 
 
 class QuietSocket:
-    """A socket on which nobody says anything for a while; a context manager.
+    """Check that a silent WebSocket stays open for `seconds`; a context manager.
 
-    It watches in a thread of its own, so that other checks go on meanwhile.
+    It waits in a thread of its own, so that other checks can run meanwhile.
     """
 
     def __init__(self, public: Public, seconds: float) -> None:
@@ -215,7 +215,7 @@ class QuietSocket:
             self._thread.join(WAIT_SECONDS)
 
     def wait(self, progress: Callable[[float], None] = lambda left: None) -> Finding:
-        """What came of it; `progress` is told about once a second how many are left."""
+        """Return the finding. `progress` gets the seconds left, about once a second."""
         while self._thread and self._thread.is_alive():
             progress(max(0.0, self._started + self._seconds - time.monotonic()))
             self._thread.join(1.0)
@@ -233,7 +233,7 @@ class QuietSocket:
             self._finding = failed(
                 "Idle socket",
                 f"was closed after {after:.0f} s without a message",
-                "Raise the proxy's idle time-out over the app's 20 s between pings (nginx: "
+                "Raise the proxy's idle timeout above the app's ping interval of 20 s (nginx: "
                 "proxy_read_timeout 300s; proxy_send_timeout 300s).",
             )
         else:

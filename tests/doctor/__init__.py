@@ -1,4 +1,4 @@
-"""The doctor's patients: what a check found, looked up by name."""
+"""Helpers that run checks and look up their findings."""
 
 from collections.abc import Callable, Iterable
 
@@ -12,7 +12,7 @@ def verdicts(findings: Iterable[Finding]) -> dict[str, Verdict]:
 
 
 def only(findings: Iterable[Finding]) -> Finding:
-    """The one finding of a check that has one. What is not right has a cure, as a sentence."""
+    """Return the only finding of a check; a warning or failure must have a cure."""
     (finding,) = findings
     if finding.verdict in (Verdict.WARNING, Verdict.FAILED):
         assert finding.cure.endswith((".", ")."))

@@ -1,4 +1,4 @@
-"""A served app that the doctor may probe, and an authority that this machine believes."""
+"""A running app that the doctor may probe, and a certificate authority that is trusted."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ HTTPS_PORT = free_port()
 
 @pytest.fixture(scope="package")
 def server(site: Site) -> Iterator[Server]:
-    """Signed with our own secret key; at home behind the https address of `HTTPS_PORT`."""
+    """An app with the tests' secret key that trusts the https origin of `HTTPS_PORT`."""
     origin = f"https://localhost:{HTTPS_PORT}"
     with site.server(SECRET_KEY=settings.SECRET_KEY, CSRF_TRUSTED_ORIGINS=origin) as server:
         yield server

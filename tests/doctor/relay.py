@@ -1,8 +1,8 @@
-"""A reverse proxy that can misbehave: it buffers, refuses upgrades, drops what is silent, limits
-bodies, rewrites heads, speaks TLS.
+"""A reverse proxy that can misbehave: it buffers, refuses upgrades, closes idle connections, limits
+bodies, rewrites headers, and speaks TLS.
 
     with Relay(server.url, lump_seconds=1) as relay:
-        ...                                   # relay.url leads to the server
+        ...                                   # relay.url is the proxy's address
 """
 
 import asyncio
@@ -23,12 +23,12 @@ from tests.support.program import WAIT_SECONDS
 TOO_LARGE = b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
-def as_it_is(data: bytes) -> bytes:
+def unchanged(data: bytes) -> bytes:
     return data
 
 
 def refusing_upgrades(data: bytes) -> bytes:
-    """What a proxy does that knows of no WebSockets: the hop's own headers stay behind."""
+    """Drop the hop-by-hop headers, as a proxy does that isn't configured for WebSockets."""
     return re.sub(rb"\r\n(Upgrade|Connection): [^\r]*", b"", data)
 
 
@@ -37,24 +37,24 @@ def dropping(name: str) -> Callable[[bytes], bytes]:
 
 
 def saying(name: str, value: str) -> Callable[[bytes], bytes]:
-    """Sets a header, in place of what came under its name."""
+    """Return a function that sets a header, replacing any value it has."""
 
-    def said(data: bytes) -> bytes:
+    def rewrite(data: bytes) -> bytes:
         if not re.match(rb"[A-Z]+ /|HTTP/1", data):
             return data
         head, found, rest = dropping(name)(data).partition(b"\r\n")
         return head + found + f"{name}: {value}\r\n".encode() + rest
 
-    return said
+    return rewrite
 
 
 @dataclass
 class Relay:
-    """Between a client and the server at `target`; runs in a thread of its own."""
+    """A proxy for the server at `target`, in a thread of its own; a context manager."""
 
     target: str
-    ask: Callable[[bytes], bytes] = as_it_is  # done to what goes to the server
-    tell: Callable[[bytes], bytes] = as_it_is  # and to what comes from it
+    ask: Callable[[bytes], bytes] = unchanged  # applied to what goes to the server
+    tell: Callable[[bytes], bytes] = unchanged  # applied to what comes from it
     lump_seconds: float = 0.0
     idle_seconds: float | None = None
     max_body: int | None = None
@@ -89,7 +89,7 @@ class Relay:
     async def _listen(self) -> None:
         self._stopping = asyncio.Event()
         server = await asyncio.start_server(
-            self._meet, "127.0.0.1", self.port, ssl=self.context, limit=2**22
+            self._accept, "127.0.0.1", self.port, ssl=self.context, limit=2**22
         )
         self._listening.set_result(server.sockets[0].getsockname()[1])
         await self._stopping.wait()
@@ -98,7 +98,7 @@ class Relay:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = self._loop.create_task(self._connect(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -106,35 +106,35 @@ class Relay:
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         parts = urlsplit(self.target)
         with suppress(OSError):
-            there, to_there = await asyncio.open_connection(parts.hostname, parts.port)
+            upstream, to_upstream = await asyncio.open_connection(parts.hostname, parts.port)
             try:
-                await self._relay(reader, writer, there, to_there)
+                await self._relay(reader, writer, upstream, to_upstream)
             finally:
-                to_there.close()
+                to_upstream.close()
                 writer.close()
 
     async def _relay(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        there: asyncio.StreamReader,
-        to_there: asyncio.StreamWriter,
+        upstream: asyncio.StreamReader,
+        to_upstream: asyncio.StreamWriter,
     ) -> None:
-        ways = {
-            asyncio.create_task(self._asking(reader, to_there, writer)),
-            asyncio.create_task(self._telling(there, writer)),
+        directions = {
+            asyncio.create_task(self._forward(reader, to_upstream, writer)),
+            asyncio.create_task(self._return(upstream, writer)),
         }
         try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
+            for direction in directions:
+                direction.cancel()
+            await asyncio.gather(*directions, return_exceptions=True)
 
-    async def _asking(
+    async def _forward(
         self,
         reader: asyncio.StreamReader,
-        to_there: asyncio.StreamWriter,
+        to_upstream: asyncio.StreamWriter,
         writer: asyncio.StreamWriter,
     ) -> None:
         is_socket, size = False, 0
@@ -148,18 +148,18 @@ class Relay:
             is_socket |= b"Upgrade: websocket" in data
             if self.max_message is not None and size > self.max_message:
                 return
-            to_there.write(self.ask(data))
-            await to_there.drain()
+            to_upstream.write(self.ask(data))
+            await to_upstream.drain()
 
-    async def _telling(self, there: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await self._read(there):
+    async def _return(self, upstream: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await self._read(upstream):
             if self.lump_seconds and not data.startswith(b"HTTP/1.1 101"):
                 await asyncio.sleep(self.lump_seconds)
             writer.write(self.tell(data))
             await writer.drain()
 
     async def _read(self, reader: asyncio.StreamReader) -> bytes:
-        """What came; nothing where nobody has said anything for too long."""
+        """Return the next bytes, or none after `idle_seconds` of silence."""
         try:
             async with asyncio.timeout(self.idle_seconds):
                 return await reader.read(2**21)

@@ -1,4 +1,4 @@
-"""A proxy that holds back what is written a piece at a time."""
+"""A proxy that buffers streams."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.support.live import Server
 
 
 @pytest.mark.thorough
-def test_a_proxy_that_buffers(server: Server) -> None:
+def test_a_buffering_proxy_is_found(server: Server) -> None:
     found = through(Relay(server.url, lump_seconds=0.8), buffering.http_buffering)
     assert found.verdict is Verdict.WARNING
     assert "proxy_buffering off" in found.cure
@@ -19,7 +19,7 @@ def test_a_proxy_that_buffers(server: Server) -> None:
     assert found.verdict is Verdict.FAILED
 
 
-def test_lateness_is_what_the_slowest_piece_took_longer() -> None:
+def test_lateness_is_the_extra_time_of_the_slowest_piece() -> None:
     assert Arrivals([(0.0, 7.0), (0.1, 7.15), (0.2, 7.2)]).lateness == pytest.approx(0.05)
     assert Arrivals([(0.1 * n, 9.0) for n in range(10)]).are_buffered
     assert Arrivals().lateness == 0.0

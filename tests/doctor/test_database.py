@@ -1,4 +1,4 @@
-"""A database that is away, read-only, not migrated, or as it should be."""
+"""A database that is unreachable, read-only, not migrated, or in good order."""
 
 import os
 import sqlite3
@@ -20,7 +20,7 @@ from tests.support.live import Site, free_port
 POSTGRES = os.environ.get("CI_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/postgres")
 
 
-# The databases are the tests' own, but Django looks up applied migrations by a connection's alias.
+# Each test has its own database, but Django looks up applied migrations by the alias.
 pytestmark = pytest.mark.django_db
 
 
@@ -30,8 +30,8 @@ def sqlite(path: Path | str) -> BaseDatabaseWrapper:
 
 def postgres(monkeypatch: pytest.MonkeyPatch, url: str, options: Any = None) -> BaseDatabaseWrapper:
     monkeypatch.setenv("OTHER_URL", url)
-    read = environment.database("OTHER_URL")
-    return unpooled_connection({"default": read | {"OPTIONS": {"pool": True} | (options or {})}})
+    parsed = environment.database("OTHER_URL")
+    return unpooled_connection({"default": parsed | {"OPTIONS": {"pool": True} | (options or {})}})
 
 
 @pytest.fixture
@@ -42,18 +42,18 @@ def migrated(site: Site, tmp_path: Path) -> Path:
     copy = tmp_path / "copy.sqlite3"
     with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
         source.backup(target)
-        target.execute("PRAGMA journal_mode=DELETE")  # one file, to be compared
+        target.execute("PRAGMA journal_mode=DELETE")  # so that the database is one file
     return copy
 
 
-def test_a_database_as_it_should_be(migrated: Path) -> None:
+def test_a_good_database_passes(migrated: Path) -> None:
     before = migrated.read_bytes()
     assert set(verdicts(database(sqlite(migrated))).values()) == {Verdict.OK}
     assert is_usable(sqlite(migrated))
-    assert migrated.read_bytes() == before  # what was tried is rolled back
+    assert migrated.read_bytes() == before  # the attempted write was rolled back
 
 
-def test_one_without_tables_is_not_migrated(tmp_path: Path) -> None:
+def test_a_database_without_tables_is_not_migrated(tmp_path: Path) -> None:
     file = tmp_path / "empty.sqlite3"
     file.touch()
     *_, found = database(sqlite(file))
@@ -63,14 +63,14 @@ def test_one_without_tables_is_not_migrated(tmp_path: Path) -> None:
     assert not is_usable(sqlite(file))
 
 
-def test_one_that_is_read_only_is_not_writable(migrated: Path) -> None:
+def test_a_read_only_database_is_not_writable(migrated: Path) -> None:
     found = {one.what: one for one in database(sqlite(f"file:{migrated}?mode=ro"))}
     assert found["Writable"].verdict is Verdict.FAILED
     assert "readonly" in found["Writable"].found
     assert found["Migrated"].verdict is Verdict.OK
 
 
-def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
     file = tmp_path / "none.sqlite3"
     assert verdicts(database(sqlite(file))) == {
         "Reachable": Verdict.FAILED,
@@ -81,7 +81,7 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert not file.exists()
 
 
-def test_a_server_that_is_away_is_told_without_its_password(
+def test_an_unreachable_server_is_reported_without_its_password(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     url = f"postgres://alice:hunter22@127.0.0.1:{free_port()}/chat"
@@ -96,17 +96,17 @@ def server(monkeypatch: pytest.MonkeyPatch) -> str:
     try:
         psycopg.connect(POSTGRES, connect_timeout=2).close()
     except psycopg.OperationalError:
-        pytest.skip("no PostgreSQL server is here")
+        pytest.skip("there is no PostgreSQL server")
     return POSTGRES
 
 
-def test_a_postgresql_server_has_a_version_and_a_clock(
+def test_a_postgresql_servers_version_and_clock_are_reported(
     monkeypatch: pytest.MonkeyPatch, server: str
 ) -> None:
     found = {one.what: one for one in database(postgres(monkeypatch, server))}
     assert found["Reachable"].found.startswith("PostgreSQL ")
     assert found["Writable"].verdict is Verdict.OK
-    assert found["Its clock"].verdict is Verdict.OK
+    assert found["Clock"].verdict is Verdict.OK
 
 
 def test_a_postgresql_replica_is_not_writable(monkeypatch: pytest.MonkeyPatch, server: str) -> None:

@@ -1,4 +1,4 @@
-"""The way to an app as it should be: no check finds fault with it."""
+"""A good installation: all checks through the public address pass."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from tests.support.live import Server
 pytestmark = pytest.mark.thorough
 
 
-def test_all_is_well_without_a_proxy(direct: Public) -> None:
+def test_all_checks_pass_without_a_proxy(direct: Public) -> None:
     seen = forwarding.sight(direct)
     assert isinstance(seen, Sight)
     found = [
@@ -31,16 +31,16 @@ def test_all_is_well_without_a_proxy(direct: Public) -> None:
     assert [one for one in found if one.verdict is not Verdict.OK] == []
 
 
-def test_all_is_well_behind_tls(server: Server, authority: Authority) -> None:
-    https, named = saying("X-Forwarded-Proto", "https"), saying("X-Request-ID", "the-proxys")
+def test_all_checks_pass_behind_tls(server: Server, authority: Authority) -> None:
+    https, request_id = saying("X-Forwarded-Proto", "https"), saying("X-Request-ID", "the-proxys")
 
     def both(data: bytes) -> bytes:
-        return named(https(data))
+        return request_id(https(data))
 
     with (
         Relay(
             server.url,
-            lambda data: named(https(data)),
+            lambda data: request_id(https(data)),
             context=authority.context(),
             port=HTTPS_PORT,
         ) as relay,

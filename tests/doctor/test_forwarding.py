@@ -1,4 +1,4 @@
-"""What a proxy does to what the app sees; each fault is one that a relay really makes."""
+"""Proxies that change what the app sees, most of them with a real `Relay`."""
 
 import pytest
 from django.conf import settings
@@ -21,21 +21,21 @@ def seen_through(relay: Relay) -> dict[str, Finding]:
 
 
 @pytest.mark.thorough
-def test_a_host_name_that_the_app_refuses(site: Site) -> None:
+def test_a_host_name_that_the_app_refuses_is_reported(site: Site) -> None:
     server = site.server(SECRET_KEY=settings.SECRET_KEY).start()
     relay = Relay(server.url, saying("Host", "chat.example"))
     try:
         with relay, Public(relay.url) as outside:
             found = forwarding.sight(outside)
     finally:
-        server.stop()  # which logged what it refused
+        server.stop()  # it logged the refused host
     assert isinstance(found, Finding)
     assert found.found.endswith("answers 400")
     assert "ALLOWED_HOSTS" in found.cure
 
 
 @pytest.mark.thorough
-def test_an_installation_with_another_secret_key(site: Site) -> None:
+def test_an_installation_with_another_secret_key_is_reported(site: Site) -> None:
     with site.server() as other, Public(other.url) as outside:
         found = forwarding.sight(outside)
         assert isinstance(found, Finding)
@@ -43,18 +43,22 @@ def test_an_installation_with_another_secret_key(site: Site) -> None:
         assert "SECRET_KEY" in only(websocket.upgrade(outside)).cure
 
 
-def test_a_proxy_that_changes_the_host(server: Server) -> None:
+def test_a_proxy_that_changes_the_host_fails(server: Server) -> None:
     found = seen_through(Relay(server.url, saying("Host", "127.0.0.1")))["Host"]
     assert (found.verdict, found.found) == (Verdict.FAILED, "the app sees 127.0.0.1")
 
 
-def test_a_proxy_that_does_not_say_https(server: Server, authority: Authority) -> None:
+def test_a_proxy_that_does_not_forward_the_scheme_fails(
+    server: Server, authority: Authority
+) -> None:
     found = seen_through(Relay(server.url, context=authority.context()))["Scheme"]
     assert found.verdict is Verdict.FAILED
     assert "X-Forwarded-Proto $scheme" in found.cure
 
 
-def test_an_app_that_does_not_believe_https(site: Site, authority: Authority) -> None:
+def test_an_app_that_does_not_trust_the_forwarded_scheme_fails(
+    site: Site, authority: Authority
+) -> None:
     with Public("https://chat.example") as outside:
         seen = Sight("http", "chat.example", "10.0.0.9", "10.0.0.9", "https", "10.0.0.9")
         found = {one.what: one for one in forwarding.judged(outside, seen)}["Scheme"]
@@ -67,12 +71,12 @@ def test_an_app_that_does_not_believe_https(site: Site, authority: Authority) ->
     [
         ("127.0.0.1", "", "127.0.0.1", Verdict.OK),
         ("203.0.113.9", "203.0.113.9", "10.0.0.7", Verdict.OK),  # behind NAT
-        ("127.0.0.1", "203.0.113.9", "203.0.113.9", Verdict.WARNING),  # not believed
-        ("172.17.0.1", "", "9.9.9.9", Verdict.WARNING),  # not even named
+        ("127.0.0.1", "203.0.113.9", "203.0.113.9", Verdict.WARNING),  # not trusted
+        ("172.17.0.1", "", "9.9.9.9", Verdict.WARNING),  # not even sent
         ("203.0.113.9", "", "10.0.0.7", Verdict.OK),  # NAT, and no proxy
     ],
 )
-def test_client_addresses(
+def test_the_client_address_is_judged(
     client: str, forwarded_for: str, from_here: str, verdict: Verdict
 ) -> None:
     seen = Sight("http", "chat.example", client, forwarded_for, "", from_here)
@@ -80,14 +84,14 @@ def test_client_addresses(
         assert verdicts(forwarding.judged(outside, seen))["Client address"] is verdict
 
 
-def test_an_app_that_believes_any_forwarded_address() -> None:
+def test_an_app_that_trusts_any_forwarded_address_fails() -> None:
     seen = Sight("http", "chat.example", "198.51.100.4", "", "", "198.51.100.4", True)
     with Public("http://chat.example") as outside:
         found = {one.what: one for one in forwarding.judged(outside, seen)}["Client address"]
     assert found.verdict is Verdict.FAILED
 
 
-def test_a_forged_address_is_tried_from_where_no_proxy_is(
+def test_a_forged_address_is_tried_unless_this_machine_is_a_trusted_proxy(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "CHATAPP_TRUSTED_PROXIES", [], raising=False)
@@ -101,7 +105,7 @@ def test_a_forged_address_is_tried_from_where_no_proxy_is(
     assert seen.forwarded_for in ("", forwarding.FORGED)
 
 
-def test_a_proxy_that_passes_on_a_clients_request_id(server: Server) -> None:
+def test_a_proxy_that_passes_on_a_clients_request_id_is_warned_of(server: Server) -> None:
     found = seen_through(Relay(server.url, saying("X-Forwarded-Proto", "http")))["Request id"]
     assert found.verdict is Verdict.WARNING
     assert "X-Request-ID $request_id" in found.cure

@@ -1,4 +1,4 @@
-"""The organisation's sign-in, as the doctor finds it."""
+"""The doctor's check of the organisation's sign-in."""
 
 from collections.abc import Iterator
 
@@ -32,17 +32,17 @@ def add(user: User, issuer: str, subject: str) -> None:
     )
 
 
-def test_without_one_it_is_not_looked_at() -> None:
+def test_without_a_provider_the_check_is_skipped() -> None:
     assert only(identities()).verdict is Verdict.SKIPPED
 
 
-def test_all_is_well_with_identities_of_its_issuer(provider: Provider, alice: User) -> None:
+def test_identities_of_the_current_issuer_pass(provider: Provider, alice: User) -> None:
     add(alice, provider.issuer, "1")
     add(alice, provider.issuer, "s" * 190)
     assert verdicts(identities()) == {"Provider": Verdict.OK, "Identities": Verdict.OK}
 
 
-def test_who_can_no_longer_sign_in_by_it_is_counted(
+def test_people_who_can_no_longer_sign_in_are_counted(
     provider: Provider, alice: User, bob: User, olive: User
 ) -> None:
     add(alice, OLD, "1")
@@ -57,7 +57,7 @@ def test_who_can_no_longer_sign_in_by_it_is_counted(
     assert "manage.py move_identities" in found.cure
 
 
-def test_a_provider_that_is_away_is_told(provider: Provider) -> None:
+def test_an_unreachable_provider_fails(provider: Provider) -> None:
     provider.server.server_close()
     found = only(identities())
     assert (found.what, found.verdict) == ("Provider", Verdict.FAILED)

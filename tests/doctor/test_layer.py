@@ -1,4 +1,4 @@
-"""Redis, and a message through the layer after idling."""
+"""Redis, and a message through the channel layer after idling."""
 
 import os
 import shutil
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.server
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Redis of the tests' own, with a password."""
+    """The URL of a Redis started for these tests, with a password."""
     if not (program := shutil.which("redis-server")):
-        pytest.skip("no redis-server is here")
+        pytest.skip("there is no redis-server")
     directory: Path = tmp_path_factory.mktemp("redis")
     port = str(free_port())
     options = ["--port", port, "--save", "", "--requirepass", "hunter22", "--dir", str(directory)]
@@ -45,31 +45,31 @@ def test_without_redis_there_is_nothing_to_check() -> None:
     assert only(redis_server("")).verdict is Verdict.SKIPPED
 
 
-def test_a_redis_that_answers(url: str) -> None:
+def test_a_good_redis_passes(url: str) -> None:
     found = list(redis_server(url))
-    assert verdicts(found) == dict.fromkeys(("Redis", "Its clock", "Its memory"), Verdict.OK)
+    assert verdicts(found) == dict.fromkeys(("Redis", "Clock", "Memory"), Verdict.OK)
     assert "hunter22" not in found[0].found
 
 
-def test_a_redis_that_refuses_the_password(url: str) -> None:
+def test_a_wrong_password_fails_and_is_not_shown(url: str) -> None:
     found = only(redis_server(url.replace("hunter22", "hunter23")))
     assert found.verdict is Verdict.FAILED
     assert "hunter23" not in found.found
 
 
-def test_a_redis_that_is_not_there() -> None:
+def test_an_unreachable_redis_fails() -> None:
     found = only(redis_server(f"redis://:hunter22@127.0.0.1:{free_port()}/0"))
     assert found.verdict is Verdict.FAILED
     assert "hunter22" not in found.found
 
 
-def test_an_old_redis_is_to_be_upgraded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_redis_is_warned_of(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatapp.doctor.layer.OLDEST", (99, 0))
     first, *_ = redis_server(url)
     assert first.verdict is Verdict.WARNING
 
 
-def test_a_redis_that_drops_what_attempts_are_counted_in_is_told(url: str) -> None:
+def test_a_redis_that_may_evict_counters_is_warned_of(url: str) -> None:
     with redis.Redis.from_url(url) as client:
         client.config_set("maxmemory", "100mb")
         client.config_set("maxmemory-policy", "allkeys-lru")
@@ -82,22 +82,22 @@ def test_a_redis_that_drops_what_attempts_are_counted_in_is_told(url: str) -> No
 
 
 @pytest.mark.thorough
-def test_a_message_comes_through_the_apps_layer_after_six_seconds(url: str) -> None:
+def test_a_message_passes_the_apps_layer_after_six_seconds(url: str) -> None:
     assert only(message_after_idling(RedisPubSubChannelLayer(hosts=[url]))).verdict is Verdict.OK
 
 
-def test_a_layer_that_does_not_survive_idling_is_told(url: str) -> None:
+def test_a_layer_that_does_not_survive_idling_fails(url: str) -> None:
     impatient = RedisChannelLayer(hosts=[{"address": url, "socket_timeout": 0.2}])
     found = only(message_after_idling(impatient, 0.5))
     assert found.verdict is Verdict.FAILED
     assert "RedisPubSubChannelLayer" in found.cure
 
 
-def test_a_layer_without_its_redis_is_told() -> None:
+def test_a_layer_without_its_redis_fails() -> None:
     layer = RedisPubSubChannelLayer(hosts=[f"redis://127.0.0.1:{free_port()}/0"])
     with suppress(ResourceWarning):
         assert only(message_after_idling(layer, 0.1)).verdict is Verdict.FAILED
 
 
-def test_a_layer_in_memory_needs_no_redis() -> None:
+def test_an_in_memory_layer_needs_no_redis() -> None:
     assert only(message_after_idling(InMemoryChannelLayer(), 0.01)).verdict is Verdict.OK

@@ -1,4 +1,4 @@
-"""The disk, and static files of this and of another version."""
+"""Disk space, and static files of this version and of another."""
 
 import shutil
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.doctor import only
 from tests.support.live import Site
 
 
-def test_little_room_is_told(tmp_path: Path) -> None:
+def test_little_free_space_is_reported(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free
     assert only(machine.disk(tmp_path, few=0, too_few=0)).verdict is Verdict.OK
     assert only(machine.disk(tmp_path, few=2 * free, too_few=0)).verdict is Verdict.WARNING
@@ -22,7 +22,7 @@ def test_little_room_is_told(tmp_path: Path) -> None:
 
 @pytest.fixture
 def collected(site: Site, tmp_path: Path) -> Path:
-    """The static files of this version, to be spoilt."""
+    """A copy of this version's static files that a test may change."""
     root = tmp_path / "static"
     shutil.copytree(Path(site.server().data_dir) / "static", root)
     return root
@@ -33,12 +33,12 @@ def check(root: Path) -> tuple[Verdict, str]:
     return found.verdict, found.found
 
 
-def test_collected_files_of_this_version_are_right(collected: Path) -> None:
+def test_collected_files_of_this_version_pass(collected: Path) -> None:
     verdict, found = check(collected)
     assert verdict is Verdict.OK, found
 
 
-def test_collected_files_of_another_version_are_told(collected: Path) -> None:
+def test_collected_files_of_another_version_fail(collected: Path) -> None:
     script = collected / "js" / "scrolling.js"
     script.write_text(script.read_text() + "// as it was before")
     verdict, found = check(collected)
@@ -46,14 +46,14 @@ def test_collected_files_of_another_version_are_told(collected: Path) -> None:
     assert found.startswith("1 of ")
 
 
-def test_a_file_that_was_never_collected_is_told(collected: Path) -> None:
+def test_a_missing_file_fails(collected: Path) -> None:
     (collected / "css" / "thread.css").unlink()
     assert check(collected)[0] is Verdict.FAILED
 
 
-def test_nothing_collected_is_told(tmp_path: Path) -> None:
+def test_an_empty_directory_fails(tmp_path: Path) -> None:
     assert check(tmp_path) == (Verdict.FAILED, f"none collected in {tmp_path}")
 
 
-def test_while_debugging_nothing_needs_to_be_collected() -> None:
+def test_with_debug_on_nothing_needs_to_be_collected() -> None:
     assert only(machine.static_files(StaticFilesStorage(), None)).verdict is Verdict.SKIPPED

@@ -1,4 +1,4 @@
-"""Pages that get into caches."""
+"""Pages that caches keep."""
 
 from chatapp.checks.results import Verdict
 from chatapp.doctor import pages
@@ -7,8 +7,8 @@ from tests.doctor.relay import Relay, dropping, saying
 from tests.support.live import Server
 
 
-def test_a_proxy_that_caches(server: Server) -> None:
+def test_a_caching_proxy_is_found(server: Server) -> None:
     cached = Relay(server.url, tell=saying("Age", "17"))
-    assert through(cached, pages.page_headers).found == "pages come from a cache (age is sent)"
+    assert through(cached, pages.page_headers).found == "pages come from a cache (header: age)"
     stripped = Relay(server.url, tell=dropping("Cache-Control"))
     assert through(stripped, pages.page_headers).verdict is Verdict.FAILED

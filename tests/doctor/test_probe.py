@@ -1,4 +1,4 @@
-"""The probe's addresses are closed to whoever has no token of this installation."""
+"""The probe answers only clients with a token of this installation."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -14,25 +14,25 @@ from chatapp.doctor import probe
 from tests.support.tab import WAIT_SECONDS
 
 
-def old() -> str:
+def expired() -> str:
     signer = TimestampSigner(salt="chatapp.doctor.probe")
     signer.timestamp = lambda: "1aaaaa"  # type: ignore[method-assign]
     return signer.sign("doctor")
 
 
-def of_another_purpose() -> str:
+def with_another_salt() -> str:
     return TimestampSigner(salt="another").sign("doctor")
 
 
-@pytest.mark.parametrize("token", [str, lambda: "x", old, of_another_purpose])
+@pytest.mark.parametrize("token", [str, lambda: "x", expired, with_another_salt])
 @pytest.mark.parametrize("page", ["seen", "trickle", "body"])
-def test_strangers_find_nothing(token: Callable[[], str], page: str, db: None) -> None:
+def test_strangers_get_a_404(token: Callable[[], str], page: str, db: None) -> None:
     client = Client(headers={"host": "localhost", probe.TOKEN_HEADER: token()})
-    ask = client.post if page == "body" else client.get
-    assert ask(f"/probe/{page}").status_code == 404
+    send = client.post if page == "body" else client.get
+    assert send(f"/probe/{page}").status_code == 404
 
 
-def test_the_doctor_is_told_what_the_app_sees(db: None) -> None:
+def test_the_doctor_gets_what_the_app_sees(db: None) -> None:
     client = Client(headers={"host": "localhost", probe.TOKEN_HEADER: probe.token()})
     answer = client.get("/probe/seen", headers={"X-Forwarded-Proto": "https"})
     assert answer.json() == {
@@ -53,8 +53,8 @@ def socket(token: str, origin: str = "http://localhost") -> WebsocketCommunicato
     return WebsocketCommunicator(application, "/ws/probe/", raw)
 
 
-@pytest.mark.parametrize("token", [str, old, of_another_purpose])
-async def test_strangers_get_no_socket(token: Callable[[], str], db: None) -> None:
+@pytest.mark.parametrize("token", [str, expired, with_another_salt])
+async def test_strangers_get_no_websocket(token: Callable[[], str], db: None) -> None:
     is_open, _ = await socket(token()).connect(timeout=WAIT_SECONDS)
     assert not is_open
 
@@ -62,13 +62,13 @@ async def test_strangers_get_no_socket(token: Callable[[], str], db: None) -> No
 @pytest.mark.parametrize(
     ("origin", "is_own"), [("http://localhost", True), ("https://evil.example", False)]
 )
-async def test_the_doctors_socket_tells_trickles_and_counts(
+async def test_the_doctors_websocket_reports_trickles_and_counts(
     origin: str, is_own: bool, db: None
 ) -> None:
     tab = socket(probe.token(), origin)
     assert (await tab.connect(timeout=WAIT_SECONDS))[0]
-    told: dict[str, Any] = await tab.receive_json_from(timeout=WAIT_SECONDS)
-    assert told == {"is_own_origin": is_own, "host": "localhost"}
+    seen: dict[str, Any] = await tab.receive_json_from(timeout=WAIT_SECONDS)
+    assert seen == {"is_own_origin": is_own, "host": "localhost"}
     await tab.send_to(text_data="x" * 5000)
     assert await tab.receive_from(timeout=WAIT_SECONDS) == "5000"
     await tab.send_to(text_data=probe.TRICKLE)

@@ -1,4 +1,4 @@
-"""An address that does not answer as it should, and what does not get through."""
+"""A public address that does not answer properly, or limits what gets through."""
 
 import socket
 
@@ -13,18 +13,18 @@ from tests.support.live import Server, free_port
 
 
 @pytest.mark.network
-def test_an_address_where_nobody_is() -> None:
+def test_an_address_where_nothing_listens_fails() -> None:
     with Public(f"http://127.0.0.1:{free_port()}") as outside:
         assert only(public.answers(outside)).verdict is Verdict.FAILED
 
 
-def test_a_server_whose_clock_is_wrong(server: Server) -> None:
+def test_a_server_with_a_wrong_clock_is_warned_of(server: Server) -> None:
     wrong = Relay(server.url, tell=saying("Date", "Tue, 01 Jan 2030 00:00:00 GMT"))
     with wrong, Public(wrong.url) as outside:
-        assert verdicts(public.answers(outside))["Its clock"] is Verdict.WARNING
+        assert verdicts(public.answers(outside))["Clock"] is Verdict.WARNING
 
 
-def test_a_proxy_that_limits_bodies(server: Server) -> None:
+def test_a_proxy_that_limits_bodies_fails(server: Server) -> None:
     found = through(Relay(server.url, max_body=100_000), public.body_size)
     assert (found.verdict, found.found[-17:]) == (Verdict.FAILED, "answered with 413")
     assert "a body of 2048 KiB" in found.found
@@ -32,7 +32,7 @@ def test_a_proxy_that_limits_bodies(server: Server) -> None:
 
 
 @pytest.mark.network
-def test_a_listener_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_answers_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(public, "WAIT_SECONDS", 0.2)
     monkeypatch.setattr(websocket, "WAIT_SECONDS", 0.2)
     with (

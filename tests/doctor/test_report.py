@@ -1,4 +1,4 @@
-"""How findings read, and that they hold no secret."""
+"""The format of findings, and that they contain no secrets."""
 
 from chatapp.checks.results import Finding, Verdict, failed, ok, warning
 from chatapp.doctor.report import clock_finding, lines, reason, shown_url, summary
@@ -14,11 +14,11 @@ def test_a_finding_fits_a_terminal_of_80_columns() -> None:
     assert [line.strip()[:3] for line in shown].count("→ a") == 1
 
 
-def test_what_is_right_takes_one_line() -> None:
+def test_a_passed_check_takes_one_line() -> None:
     assert lines(ok("Debug pages", "off")) == ["  ok       Debug pages      off"]
 
 
-def test_what_was_said_stands_behind_what_was_found() -> None:
+def test_a_quotation_follows_what_was_found() -> None:
     shown = lines(failed("Fake", "It rejects the key", "Set the right one.", "401 no"))
     assert shown[0] == "  failed   Fake             It rejects the key: 401 no"
     assert shown[1].strip() == "→ Set the right one."
@@ -35,12 +35,12 @@ def test_urls_are_shown_without_their_passwords() -> None:
     assert shown_url("unix:///run/redis.sock") == "unix:///run/redis.sock"
 
 
-def test_an_errors_reason_is_its_first_line_without_secrets() -> None:
+def test_the_reason_of_an_error_is_its_first_line_without_secrets() -> None:
     assert reason(ValueError("\n no: hunter22\x1b[2J\nmore"), "hunter22") == "no: ***\ufffd[2J"
     assert reason(TimeoutError()) == "TimeoutError"
 
 
-def test_a_clock_that_differs_is_told() -> None:
+def test_a_wrong_clock_is_warned_of() -> None:
     assert clock_finding("Clock", 1.9, 2).verdict is Verdict.OK
     behind = clock_finding("Clock", -61, 2)
     assert (behind.verdict, behind.found[:11]) == (Verdict.WARNING, "61 s behind")

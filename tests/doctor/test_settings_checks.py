@@ -32,7 +32,9 @@ def test_debug_pages_fail(settings: Settings) -> None:
         (["*"], URL, Verdict.WARNING),
     ],
 )
-def test_host_names(settings: Settings, allowed: list[str], url: str, verdict: Verdict) -> None:
+def test_host_names_are_judged(
+    settings: Settings, allowed: list[str], url: str, verdict: Verdict
+) -> None:
     settings.ALLOWED_HOSTS = allowed
     found = only(settings_checks.hosts(url))
     assert found.verdict is verdict
@@ -51,14 +53,14 @@ def test_host_names(settings: Settings, allowed: list[str], url: str, verdict: V
         (["8.0.0.0/8"], Verdict.FAILED),
     ],
 )
-def test_proxies_that_are_everybody_fail(
+def test_trusting_everyone_as_a_proxy_fails(
     settings: Settings, trusted: list[str], verdict: Verdict
 ) -> None:
     settings.CHATAPP_TRUSTED_PROXIES = trusted
     assert only(settings_checks.trusted_proxies()).verdict is verdict
 
 
-def test_a_limit_that_is_none_is_warned_of(settings: Settings) -> None:
+def test_a_huge_body_limit_is_warned_of(settings: Settings) -> None:
     assert only(settings_checks.body_limit()).verdict is Verdict.OK
     settings.CHATAPP_MAX_BODY_BYTES = 10**9
     assert only(settings_checks.body_limit()).verdict is Verdict.WARNING
@@ -76,7 +78,9 @@ def test_a_limit_that_is_none_is_warned_of(settings: Settings) -> None:
         ([], "http://chat.example", Verdict.WARNING),
     ],
 )
-def test_origins(settings: Settings, trusted: list[str], url: str, verdict: Verdict) -> None:
+def test_origins_are_judged(
+    settings: Settings, trusted: list[str], url: str, verdict: Verdict
+) -> None:
     settings.CSRF_TRUSTED_ORIGINS = trusted
     settings.SESSION_COOKIE_SECURE = any(one.startswith("https") for one in trusted)
     found = only(settings_checks.origins(url))
@@ -88,7 +92,9 @@ def test_origins(settings: Settings, trusted: list[str], url: str, verdict: Verd
 @pytest.mark.parametrize(
     ("mode", "verdict"), [(0o600, Verdict.OK), (0o644, Verdict.FAILED), (0o640, Verdict.FAILED)]
 )
-def test_a_key_file_is_for_its_owner_alone(tmp_path: Path, mode: int, verdict: Verdict) -> None:
+def test_a_key_file_must_be_readable_only_by_its_owner(
+    tmp_path: Path, mode: int, verdict: Verdict
+) -> None:
     path = tmp_path / "secret_key"
     path.write_text("the secret itself")
     path.chmod(mode)
@@ -100,9 +106,7 @@ def test_a_key_file_is_for_its_owner_alone(tmp_path: Path, mode: int, verdict: V
         assert f"chmod 600 {path}" in found.cure
 
 
-def test_a_key_file_that_is_someone_elses_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_file_of_another_user_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "secret_key"
     path.touch(0o600)
     stranger = path.stat().st_uid + 1
@@ -120,7 +124,7 @@ def test_a_key_file_that_is_someone_elses_fails(
         ("django-insecure-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF", Verdict.FAILED),
     ],
 )
-def test_a_key_of_the_environment_is_long_and_mixed(key: str, verdict: Verdict) -> None:
+def test_a_key_in_the_environment_must_be_long_and_random(key: str, verdict: Verdict) -> None:
     found = only(settings_checks.secret_key(Path("/nowhere"), key))
     assert found.verdict is verdict
     assert key not in found.found + found.cure
@@ -130,21 +134,21 @@ def test_a_key_of_the_environment_is_long_and_mixed(key: str, verdict: Verdict) 
     ("token", "verdict"),
     [("", Verdict.OK), ("hunter2", Verdict.WARNING), ("k3jf8s0dkf93ksl20fk39dk2l4", Verdict.OK)],
 )
-def test_a_metrics_token_is_no_word(token: str, verdict: Verdict) -> None:
+def test_a_metrics_token_must_be_hard_to_guess(token: str, verdict: Verdict) -> None:
     found = only(settings_checks.metrics_token(token))
     assert found.verdict is verdict
     assert not token or token not in found.found + found.cure
 
 
 @pytest.mark.parametrize(
-    ("database", "redis", "said"),
+    ("database", "redis", "words"),
     [("", "", "set DATABASE_URL and REDIS_URL"), ("p", "", "set REDIS_URL"), ("p", "r", "any")],
 )
-def test_how_many_processes_there_can_be(
-    settings: Settings, database: str, redis: str, said: str
+def test_the_possible_number_of_processes_is_reported(
+    settings: Settings, database: str, redis: str, words: str
 ) -> None:
     settings.DATABASE_URL, settings.REDIS_URL = database, redis
-    assert said in only(settings_checks.processes()).found
+    assert words in only(settings_checks.processes()).found
 
 
 @pytest.fixture
@@ -155,8 +159,8 @@ def saying(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return say
 
 
-def test_djangos_checks_add_what_no_line_of_ours_tells(saying: Callable[..., None]) -> None:
-    assert only(settings_checks.django_checks()).verdict is Verdict.OK  # all of them, for real
+def test_djangos_checks_report_what_ours_do_not_cover(saying: Callable[..., None]) -> None:
+    assert only(settings_checks.django_checks()).verdict is Verdict.OK  # the real checks
     saying(checks.Warning("HSTS", id="security.W004"), checks.Warning("A", "Do B.", id="x.W1"))
     found = only(settings_checks.django_checks())
     assert (found.verdict, found.found, found.cure) == (Verdict.WARNING, "x.W1: A", "Do B.")

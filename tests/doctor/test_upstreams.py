@@ -1,4 +1,4 @@
-"""Upstreams that list their models, and those that do not."""
+"""Upstreams that list their models, and upstreams that don't."""
 
 from cryptography.fernet import Fernet
 from django.db import connection
@@ -12,7 +12,7 @@ from tests.support.fake_upstream import FakeUpstream
 KEY = "sk-very-secret"
 
 
-def test_an_upstream_that_lists_models_is_asked_for_nothing_else(
+def test_upstreams_are_only_asked_to_list_models(
     upstream: FakeUpstream, connected: Upstream
 ) -> None:
     found = only(upstreams(has_demo=False))
@@ -21,7 +21,7 @@ def test_an_upstream_that_lists_models_is_asked_for_nothing_else(
     assert upstream.chat_requests == []
 
 
-def test_a_refused_key_is_told_and_not_shown(upstream: FakeUpstream, connected: Upstream) -> None:
+def test_a_rejected_key_fails_and_is_not_shown(upstream: FakeUpstream, connected: Upstream) -> None:
     upstream.fail_models(401, {"error": {"message": f"{KEY} is wrong"}})
     found = only(upstreams(has_demo=False))
     assert found.verdict is Verdict.FAILED
@@ -29,7 +29,7 @@ def test_a_refused_key_is_told_and_not_shown(upstream: FakeUpstream, connected: 
     assert found.cure.startswith("Set the right one")
 
 
-def test_an_upstream_that_is_away_is_told(connected: Upstream) -> None:
+def test_an_unreachable_upstream_fails(connected: Upstream) -> None:
     Upstream.objects.update(base_url="http://127.0.0.1:9/v1")
     found = only(upstreams(has_demo=False))
     assert found.verdict is Verdict.FAILED
@@ -37,7 +37,7 @@ def test_an_upstream_that_is_away_is_told(connected: Upstream) -> None:
     assert found.said
 
 
-def test_an_upstream_without_a_list_can_have_named_models(
+def test_models_named_in_the_settings_replace_a_missing_list(
     upstream: FakeUpstream, connected: Upstream
 ) -> None:
     upstream.models = []
@@ -48,7 +48,7 @@ def test_an_upstream_without_a_list_can_have_named_models(
     assert only(upstreams(has_demo=False)).verdict is Verdict.OK
 
 
-def test_a_key_of_another_secret_key_is_recognised(
+def test_a_key_encrypted_with_another_secret_key_fails(
     upstream: FakeUpstream, connected: Upstream
 ) -> None:
     stored = Fernet(Fernet.generate_key()).encrypt(KEY.encode()).decode()
@@ -61,11 +61,11 @@ def test_a_key_of_another_secret_key_is_recognised(
     assert upstream.requests == []
 
 
-def test_without_any_nobody_can_chat(db: None) -> None:
+def test_no_upstream_is_warned_of_unless_the_demo_runs(db: None) -> None:
     assert only(upstreams(has_demo=False)).verdict is Verdict.WARNING
     assert only(upstreams(has_demo=True)).verdict is Verdict.SKIPPED
 
 
-def test_the_demo_is_not_asked_from_outside(connected: Upstream) -> None:
+def test_the_demo_is_skipped(connected: Upstream) -> None:
     Upstream.objects.update(from_environment=True)
     assert only(upstreams(has_demo=True)).verdict is Verdict.SKIPPED

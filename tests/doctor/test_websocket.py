@@ -1,4 +1,4 @@
-"""What a proxy does to sockets; each fault is one that a relay really makes."""
+"""Proxies that break WebSockets, each with a real `Relay`."""
 
 from chatapp.checks.results import Verdict
 from chatapp.doctor import websocket
@@ -8,7 +8,7 @@ from tests.doctor.relay import Relay, refusing_upgrades, saying
 from tests.support.live import Server
 
 
-def test_a_page_whose_origin_the_app_does_not_know(server: Server) -> None:
+def test_an_origin_that_the_app_refuses_is_reported(server: Server) -> None:
     with (
         Relay(server.url, saying("Host", "127.0.0.1")) as relay,
         Public(relay.url) as outside,
@@ -18,15 +18,15 @@ def test_a_page_whose_origin_the_app_does_not_know(server: Server) -> None:
     assert "CSRF_TRUSTED_ORIGINS=http://localhost:" in found.cure
 
 
-def test_a_proxy_that_refuses_upgrades(server: Server) -> None:
+def test_a_proxy_that_refuses_upgrades_fails(server: Server) -> None:
     for check in (websocket.upgrade, websocket.socket_buffering, websocket.prompt_size):
         assert through(Relay(server.url, refusing_upgrades), check).verdict is Verdict.FAILED
     found = through(Relay(server.url, refusing_upgrades), websocket.upgrade)
     assert "Upgrade $http_upgrade" in found.cure
 
 
-def test_a_redirect_is_told_and_not_followed(server: Server) -> None:
-    """The doctor's token would go along."""
+def test_a_redirect_fails_and_is_not_followed(server: Server) -> None:
+    """Following it would send the doctor's token to another address."""
 
     def redirecting(data: bytes) -> bytes:
         moved = f"HTTP/1.1 301 Moved\r\nLocation: {server.url}/ws/probe/\r\nContent-Length: 0"
@@ -37,12 +37,12 @@ def test_a_redirect_is_told_and_not_followed(server: Server) -> None:
     assert found.found == "the upgrade is answered with 301"
 
 
-def test_a_proxy_that_limits_messages(server: Server) -> None:
+def test_a_proxy_that_limits_messages_fails(server: Server) -> None:
     found = through(Relay(server.url, max_message=100_000), websocket.prompt_size)
     assert found.verdict is Verdict.FAILED
 
 
-def test_a_proxy_that_drops_what_is_silent(server: Server) -> None:
+def test_a_proxy_that_closes_idle_sockets_fails(server: Server) -> None:
     with (
         Relay(server.url, idle_seconds=0.3) as relay,
         Public(relay.url) as outside,
@@ -53,7 +53,7 @@ def test_a_proxy_that_drops_what_is_silent(server: Server) -> None:
     assert found.found.startswith("was closed after")
 
 
-def test_a_socket_that_may_be_silent(direct: Public) -> None:
+def test_a_socket_that_stays_open_while_idle_passes(direct: Public) -> None:
     left: list[float] = []
     with websocket.QuietSocket(direct, 0.2) as quiet:
         found = quiet.wait(left.append)
@@ -61,12 +61,12 @@ def test_a_socket_that_may_be_silent(direct: Public) -> None:
     assert left
 
 
-def test_a_silence_that_is_not_waited_for_ends_at_once(direct: Public) -> None:
+def test_leaving_a_quiet_socket_early_does_not_wait(direct: Public) -> None:
     with websocket.QuietSocket(direct, 3600):
         pass
 
 
-def test_a_proxy_that_refuses_upgrades_gets_no_silence(server: Server) -> None:
+def test_a_quiet_socket_fails_without_upgrades(server: Server) -> None:
     with (
         Relay(server.url, refusing_upgrades) as relay,
         Public(relay.url) as outside,

@@ -1,5 +1,8 @@
-"""Django's own commands for accounts ask at the terminal, and then save one person: that is where
-the event belongs, in a transaction that nobody's typing holds open."""
+"""Record audit events for Django's own commands that create or change accounts.
+
+They prompt in the terminal and then save one user. The event is recorded with that save, so that no
+transaction stays open while somebody types.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +17,11 @@ ROLES = ("is_staff", "is_superuser", "reviews")
 
 @contextmanager
 def recorded_saves() -> Iterator[None]:
-    """Whoever is saved meanwhile, by whoever has the terminal, is saved with an event."""
+    """Record an audit event with each `User.save` inside the block."""
     save = User.save
 
     def save_and_record(person: User, *args: Any, **options: Any) -> None:
-        is_new = person._state.adding  # noqa: SLF001 - Django documents it
+        is_new = person._state.adding  # noqa: SLF001 - documented by Django
         with transaction.atomic():
             save(person, *args, **options)
             roles = {name: True for name in ROLES if getattr(person, name)}

@@ -1,4 +1,4 @@
-"""What goes wrong with the database or the data directory, told by commands as a sentence."""
+"""Report errors of the database or the data directory as sentences instead of tracebacks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,21 +14,21 @@ from chatapp.models.troubles import trouble_with
 
 @contextmanager
 def in_sentences() -> Iterator[None]:
-    """Raises `CommandError`, with what is wrong and the cure, where the body meets such an error.
+    """Raise `CommandError` with the problem and its remedy for known errors in the block.
 
-    What is none of these passes, for its traceback tells more.
+    Unknown errors pass unchanged, because their traceback says more.
     """
     try:
         yield
     except Error as error:
         if trouble := trouble_with(connection, error):
-            told = f"The database can't be used: {trouble.found}.\n{trouble.cure}"
-            raise CommandError(told) from error
+            message = f"The database can't be used: {trouble.found}.\n{trouble.cure}"
+            raise CommandError(message) from error
         raise
     except OSError as error:
         directory = settings.DATA_DIR
         if directory not in (path := Path(error.filename or ""), *path.parents):
             raise
         trouble = trouble_of_folder(directory) or trouble_of_error(error, directory)
-        told = f"DATA_DIR can't be used: {trouble.found}.\n{trouble.cure}"
-        raise CommandError(told) from error
+        message = f"DATA_DIR can't be used: {trouble.found}.\n{trouble.cure}"
+        raise CommandError(message) from error

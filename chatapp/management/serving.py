@@ -1,4 +1,4 @@
-"""One process that serves: Daphne on uvloop, from its sign-on until it has drained."""
+"""One serving process: Daphne on uvloop, from its registration until it has drained."""
 
 import asyncio
 import gc
@@ -37,39 +37,39 @@ from chatapp.sessions import idle_sessions
 logger = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.001  # Python's own is 0.005
-SETTLE_SECONDS = 0.2  # between looks at whether another process lives
+SETTLE_SECONDS = 0.2  # between checks whether another process is alive
 
 
 class Serving:
-    """`run` it once; it returns when the process is to end."""
+    """Runs the server; call `run` once, which returns when the process should exit."""
 
     def __init__(self, post: Post, demo_key: str, say: Callable[[str], None]) -> None:
-        """The demo upstream answers whoever has its key, where that is not empty."""
+        """Run the built-in demo upstream with `demo_key` as its API key, unless that is empty."""
         self._post = post
         self._demo_key = demo_key
         self._say = say
         self._stopping: asyncio.Task[None] | None = None
 
     def run(self) -> None:
-        """Raises `CommandError`, whose sentence says why it can't serve."""
+        """Serve until stopped. Raises `CommandError` if this process can't serve."""
         with in_sentences():
-            self._sign_on(Process.here(is_alone=not settings.REDIS_URL))
+            self._register(Process.here(is_alone=not settings.REDIS_URL))
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
         loop = asyncio.new_event_loop()
-        # Daphne takes the reactor that is there when it is first imported.
+        # Daphne uses the reactor that is installed when it is first imported.
         installReactor(WriteFirstReactor(loop))  # type: ignore[no-untyped-call]
         from twisted.internet import reactor
 
         self._reactor: Any = reactor
         try:
-            self._server = self._made_server()
+            self._server = self._create_server()
         except ImproperlyConfigured:
             self._heartbeat.stop()
             raise
         self._server.run()
         loop.run_until_complete(lanes.finish())
 
-    def _made_server(self) -> Any:
+    def _create_server(self) -> Any:
         import daphne.server
         from daphne.ws_protocol import WebSocketFactory
         from twisted.internet.endpoints import AdoptedStreamServerEndpoint
@@ -78,7 +78,7 @@ class Serving:
         from chatapp.server.socket_protocol import SocketProtocol, offering_write
 
         WebSocketFactory.protocol = SocketProtocol
-        # Daphne has no other way to say which one it takes, or where it finds an open socket.
+        # Daphne has no other way to replace its factory or to pass it an open socket.
         daphne.server.HTTPFactory = partial(BoundedFactory, body_limit=self._body_limit)
         listeners = {str(one.fileno()): one for one in self._post.doors.open()}
         adopted: Any = AdoptedStreamServerEndpoint
@@ -92,22 +92,22 @@ class Serving:
             signal_handlers=False,
             ready_callable=self._ready,
             server_name="chatapp",
-            websocket_timeout=-1,  # a tab may stay open for as long as it likes
+            websocket_timeout=-1,  # a tab may stay open for any time
         )
         server.create_application = offering_write(server.create_application)
         return server
 
-    def _sign_on(self, process: Process) -> None:
-        with only_one_process("serve"):  # of two that start at once, one sees the other
+    def _register(self, process: Process) -> None:
+        with only_one_process("serve"):  # if two start at once, one sees the other
             Process.objects.forget_those_that_died_here()
-            self._refuse_deaf_company()
+            self._refuse_unconnected_processes()
             process.save()
         connection.close()
         self._heartbeat = Heartbeat(process)
         self._heartbeat.start()
 
-    def _refuse_deaf_company(self) -> None:
-        """Raises `CommandError` where another process lives and one would not hear the other."""
+    def _refuse_unconnected_processes(self) -> None:
+        """Raise `CommandError` if another running process can't communicate with this one."""
         others = (
             Process.objects.filter(is_alone=True) if settings.REDIS_URL else Process.objects.all()
         )
@@ -117,15 +117,15 @@ class Serving:
             for process in Process.objects.filter(pk__in=before):
                 if process.seen_at != before[process.pk].seen_at:
                     raise CommandError(
-                        f"{process} serves the same database. For more than one process set "
-                        "REDIS_URL for each of them, for example redis://localhost:6379/0; or "
-                        "stop the other one first."
+                        f"{process} serves the same database. To run more than one process, set "
+                        "REDIS_URL for all of them, for example redis://localhost:6379/0. Or "
+                        "stop the other process first."
                     )
             time.sleep(SETTLE_SECONDS)
         Process.objects.filter(pk__in=before).delete()
 
     def _application(self) -> Any:
-        """The app, and the demo upstream on a port of its own that only this machine reaches."""
+        """Return the app, plus the demo upstream on its own, local port."""
         from chatapp.asgi import application
         from chatapp.demo.app import demo_application
 
@@ -140,8 +140,10 @@ class Serving:
         return by_port
 
     def _body_limit(self, port: int, path: bytes) -> int:
-        """The most bytes that the body of a request to this path may have; the demo is asked with
-        whole conversations."""
+        """Return the maximum size of a request's body in bytes.
+
+        The demo gets whole conversations, so its limit is higher.
+        """
         from chatapp.demo.http import MAX_BODY
 
         at_demo = self._demo_key and port == self._demo_port
@@ -155,7 +157,7 @@ class Serving:
         self._heartbeat.complete_lost_replies()
         if interrupted := Message.objects.interrupt_orphans():
             metrics.orphans.inc(interrupted)
-            logger.info("%d replies were streaming when their server died", interrupted)
+            logger.info("%d replies were running when their process died", interrupted)
         with only_one_process("connect"):
             self._connect_upstream()
         idle_sessions.shorten()
@@ -165,12 +167,12 @@ class Serving:
         connection.close()
         gc.collect()
         gc.freeze()
-        # Rarer than Python's own, for what is young; often enough for replies that have ended,
-        # whose parts name each other and lived long enough to have become old.
+        # Collect young objects less often than by default, but old ones often enough: a finished
+        # reply has reference cycles and is old by then.
         gc.set_threshold(10_000, 5, 2)
-        # While a thread works, the loop waits this long each time that it wants the interpreter.
+        # While a thread works, the event loop waits this long each time it needs the GIL.
         sys.setswitchinterval(SWITCH_SECONDS)
-        # In the loop, since uvloop takes signals only while it runs.
+        # In the event loop, because uvloop handles signals only while it runs.
         self._reactor.callLater(0, self._begin, greeting)
 
     def _connect_upstream(self) -> None:
@@ -190,7 +192,9 @@ class Serving:
         if link := setup_link(address):
             lines.append(f"Create the first account, an administrator, once: {link}")
         if self._demo_key:
-            lines.append("The built-in demo answers; OPENAI_BASE_URL connects a real gateway.")
+            lines.append(
+                "The built-in demo answers. Set OPENAI_BASE_URL to connect a real gateway."
+            )
         return "\n".join(lines)
 
     def _begin(self, greeting: str) -> None:
@@ -208,12 +212,12 @@ class Serving:
             self._say(greeting)
 
     def _stop_without(self, supervisor: socket) -> None:
-        """Nobody would start this process again, or stop it."""
+        """Stop, since nobody would restart or stop this process any more."""
         asyncio.get_running_loop().remove_reader(supervisor)
         self._stop()
 
     def _stop(self) -> None:
-        """The first signal drains, a second one does not wait."""
+        """Drain at the first signal; stop immediately at the second."""
         if self._stopping:
             self._reactor.stop()
         else:
@@ -222,11 +226,11 @@ class Serving:
     async def _drain_and_stop(self) -> None:
         drain = settings.CHATAPP_DRAIN_SECONDS
         if self._post.is_first:
-            self._say(f"Stopping: running replies get {drain:g} s, then they are saved.")
+            self._say(f"Stopping. Running replies have {drain:g} s to finish, then they are saved.")
         try:
-            # A supervisor stops all of them, so that no tab is better off with another.
+            # A supervisor stops all processes, so tabs gain nothing by moving to another.
             await shut_down(drain, alone=not self._post.supervisor)
-        except Exception:  # whatever it was, the process ends
-            logger.exception("The process could not stop as it should")
+        except Exception:  # the process must end in any case
+            logger.exception("The process could not shut down cleanly")
         pool.shut_down()
         self._reactor.stop()

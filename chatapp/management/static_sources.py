@@ -1,7 +1,7 @@
-"""Whether the static files that are served were made of what is there now.
+"""Whether the collected static files are up to date with their sources.
 
-What they were made of is kept beside them, by name, size and time: a look takes milliseconds, where
-to collect takes seconds. Nothing follows from which of two times is the later.
+A fingerprint of the sources (names, sizes, times) is stored next to the collected files: checking
+it takes milliseconds, while collecting takes seconds. Any difference counts, newer or older.
 """
 
 import hashlib
@@ -18,21 +18,21 @@ MADE_BY = ("django", "rjsmin", "whitenoise", "brotli")
 
 
 def are_collected() -> bool:
-    """Whether to collect them would change nothing."""
+    """Return whether collecting would change nothing."""
     with suppress(OSError):
-        return _memory().read_text() == fingerprint()
+        return _fingerprint_file().read_text() == fingerprint()
     return False
 
 
 def remember(sources: str) -> None:
-    """They were made of these, whose `fingerprint` it is."""
-    _memory().write_text(sources)
+    """Store the fingerprint of the sources that were collected."""
+    _fingerprint_file().write_text(sources)
 
 
 def fingerprint() -> str:
-    """Of the sources, and of what makes of them what is served."""
-    made_by = [type(staticfiles_storage).__name__, *map(version, MADE_BY)]
-    return hashlib.sha256("\n".join([*made_by, *sorted(_sources())]).encode()).hexdigest()
+    """Return a hash of the sources and of the versions of the tools that process them."""
+    versions = [type(staticfiles_storage).__name__, *map(version, MADE_BY)]
+    return hashlib.sha256("\n".join([*versions, *sorted(_sources())]).encode()).hexdigest()
 
 
 def _sources() -> Iterator[str]:
@@ -42,5 +42,5 @@ def _sources() -> Iterator[str]:
             yield f"{path} {status.st_size} {status.st_mtime_ns}"
 
 
-def _memory() -> Path:
+def _fingerprint_file() -> Path:
     return Path(settings.STATIC_ROOT) / ".sources"

@@ -1,4 +1,4 @@
-"""All that is stored encrypted: what of it can't be read, and how it gets under the newest key."""
+"""Stored secrets: report those that can't be decrypted, and encrypt all with the newest key."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ class Rotation:
 
 
 def problems() -> list[str]:
-    """A sentence for each that none of the keys decrypts."""
+    """Return a sentence for each secret that no key decrypts."""
     return [
         one.secret_problem
         for model, _ in STORED
@@ -27,7 +27,7 @@ def problems() -> list[str]:
 
 
 def rotate() -> Rotation:
-    """Encrypts everything that can be read anew, by SECRET_KEY; the fallbacks may go afterwards."""
+    """Encrypt everything readable with SECRET_KEY; then SECRET_KEY_FALLBACKS isn't needed."""
     done = Rotation()
     for model, name in STORED:
         with transaction.atomic():

@@ -1,8 +1,8 @@
-"""Several serving processes as one program: started, started again where one dies, stopped at once.
+"""Run several serving processes: start them, restart one that dies, stop them together.
 
-They are forks of this process, which does nothing else, and so share its memory: what it imported
-is there once for all. It must have no thread, no event loop and no connection to the database, none
-of which survives a fork.
+They are forks of this process, which does nothing else, so that they share the memory of what it
+imported. It must have no threads, no event loop and no database connection, because none of these
+survives a fork.
 """
 
 import gc
@@ -19,7 +19,7 @@ from chatapp.server.listening import Doors
 
 logger = logging.getLogger(__name__)
 
-AGAIN_SECONDS = 1.0  # after a process that ended before it served
+AGAIN_SECONDS = 1.0  # before restarting a process that ended before it served
 STOPS = (signal.SIGTERM, signal.SIGINT)
 AWAITED = (*STOPS, signal.SIGCHLD)
 SERVES = b"1"
@@ -27,20 +27,20 @@ SERVES = b"1"
 
 @dataclass(frozen=True)
 class Post:
-    """What a process that serves is given: of a supervisor's, or the only one."""
+    """What a serving process gets, whether it has a supervisor or is the only one."""
 
     doors: Doors
-    is_first: bool = True  # that was ever started
-    supervisor: socket.socket | None = None  # closes when the supervisor is gone
+    is_first: bool = True  # the first process that was ever started
+    supervisor: socket.socket | None = None  # readable when the supervisor is gone
 
     def serves(self) -> None:
-        """To be told once it does."""
+        """Tell the supervisor that this process is serving; call it once."""
         if self.supervisor:
             self.supervisor.send(SERVES)
 
 
 class Supervisor:
-    """Of one process for each of the doors."""
+    """Runs one process for each of the `doors`."""
 
     def __init__(self, doors: Sequence[Doors]) -> None:
         self._doors = list(doors)
@@ -48,27 +48,27 @@ class Supervisor:
         self._processes: dict[int, tuple[Doors, socket.socket]] = {}
         self._is_stopping = False
         self._has_started = False
-        self.has_failed = False  # to start
+        self.has_failed = False  # whether no process could start
 
     def post(self) -> Post | None:
-        """Returns in each process that it forks; and None in this one, when all have ended."""
+        """Return a `Post` in each forked process, and None in this one when all have ended."""
         gc.collect()
-        gc.freeze()  # or each process's collector would write to what they share
+        gc.freeze()  # otherwise garbage collection would write to shared memory pages
         sys.stdout.flush()
-        # Awaited and not handled: one that came just before a wait would be handled after it.
+        # Blocked and waited for: a handler could run just before the wait, which would then hang.
         signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
         is_first = True
         while self._unserved or self._processes:
             while self._unserved:
-                if post := self._forked(self._unserved.pop(0), is_first):
+                if post := self._fork(self._unserved.pop(0), is_first):
                     return post
                 is_first = False
             if signal.sigwait(AWAITED) in STOPS:
                 self._stop()
-            self._see_who_ended()
+            self._reap()
         return None
 
-    def _forked(self, doors: Doors, is_first: bool) -> Post | None:
+    def _fork(self, doors: Doors, is_first: bool) -> Post | None:
         ours, theirs = socket.socketpair()
         if pid := os.fork():
             theirs.close()
@@ -79,7 +79,8 @@ class Supervisor:
         return Post(doors, is_first, theirs)
 
     def _become_child(self, doors: Doors) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's, who passes it on
+        # The supervisor handles Ctrl-C and passes it on.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
         for _, connection in self._processes.values():
             connection.close()
@@ -87,9 +88,9 @@ class Supervisor:
             if others is not doors:
                 others.close()
 
-    def _see_who_ended(self) -> None:
+    def _reap(self) -> None:
         while self._processes and (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            # In a container orphans of others come to the first process, too.
+            # In a container this may be process 1, which also inherits orphans of others.
             if ended[0] in self._processes:
                 self._replace(*ended)
 
@@ -100,18 +101,18 @@ class Supervisor:
         self._has_started |= did_serve
         if self._is_stopping:
             return
-        if not self._has_started:  # nor would another: it has said why
+        if not self._has_started:  # another would fail too; it has logged why
             self.has_failed = True
             self._stop()
             return
         ending = os.waitstatus_to_exitcode(status)
-        logger.error("Process %d ended with %d; another one takes its place", pid, ending)
+        logger.error("Process %d exited with %d; starting another", pid, ending)
         if not did_serve:
             time.sleep(AGAIN_SECONDS)
         self._unserved.append(doors)
 
     def _stop(self) -> None:
-        """The first signal drains, a second one does not wait: each process has it so."""
+        """Pass the signal on: each process drains at the first, and stops at once at the second."""
         self._is_stopping = True
         self._unserved.clear()
         for doors in self._doors:

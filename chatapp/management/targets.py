@@ -1,4 +1,4 @@
-"""Which gateway a command is about: a base URL, or the name of a configured upstream."""
+"""Arguments that select a gateway: a base URL, or the name of a configured upstream."""
 
 from argparse import ArgumentParser
 from dataclasses import replace
@@ -18,8 +18,8 @@ def add_target_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "target",
         metavar="URL",
-        help="a base URL up to and with /v1, or the name of a configured upstream, whose stored "
-        "key is used",
+        help="a base URL including /v1, or the name of a configured upstream, whose stored key is "
+        "used",
     )
     parser.add_argument(
         "--key-from-env", action="store_true", help="take the key from OPENAI_API_KEY"
@@ -27,9 +27,9 @@ def add_target_arguments(parser: ArgumentParser) -> None:
 
 
 def target_endpoint(target: str, key_from_env: bool) -> tuple[Endpoint, str]:
-    """The endpoint, and one of the models named in its settings, "" where none is.
+    """Return the endpoint, and a model named in its settings or "".
 
-    Raises `CommandError` for what is neither a URL nor a name, and for a key that is not set.
+    Raises `CommandError` if `target` is neither a URL nor a name, or if the key isn't set.
     """
     key = _key_from_env() if key_from_env else ""
     if "://" in target:
@@ -48,7 +48,7 @@ def target_endpoint(target: str, key_from_env: bool) -> tuple[Endpoint, str]:
 
 def _key_from_env() -> str:
     if not settings.OPENAI_API_KEY:
-        raise CommandError("--key-from-env needs a key in OPENAI_API_KEY, which is not set.")
+        raise CommandError("--key-from-env needs a key in OPENAI_API_KEY, which isn't set.")
     return str(settings.OPENAI_API_KEY)
 
 

@@ -81,5 +81,5 @@ def test_a_crash_loses_nothing_that_was_confirmed(durable: Postgres, tmp_path: P
         of, labels = json.loads(run(environment, "-c", RECORDED).stdout)
         assert not confirmed - set(map(int, of))
         assert sorted(of.values()) == sorted(labels)
-        assert "The audit log holds" in run(environment, "manage.py", "audit", "verify").stdout
+        assert "The audit log is intact" in run(environment, "manage.py", "audit", "verify").stdout
     assert len(confirmed) > CRASHES * WRITERS

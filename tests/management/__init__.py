@@ -1,4 +1,4 @@
-"""A command, run in this process."""
+"""Run a management command in this process."""
 
 from io import StringIO
 
@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 
 
 class Printed:
-    """What a command wrote, and why it failed, if it did."""
+    """The output of a command, and the message of its `CommandError`, if any."""
 
     def __init__(self, *arguments: str) -> None:
         out, err = StringIO(), StringIO()

@@ -1,4 +1,4 @@
-"""Archives of the tests: what is in one, and what a restore of it says."""
+"""Helpers that read, alter and restore archives."""
 
 import json
 import sqlite3
@@ -24,8 +24,8 @@ prompt, reply = chat.ask(uuid.uuid4(), "Hello", None, upstream, "m", uuid.uuid4(
 Message.objects.filter(pk=reply.pk).update(content="Half of")
 print(chat.get_absolute_url())
 """
-Json = dict[str, Any]  # of a manifest
-Change = Callable[[Json, dict[str, bytes]], None]  # of a manifest and its members
+Json = dict[str, Any]  # a manifest
+Change = Callable[[Json, dict[str, bytes]], None]  # alters a manifest and its members
 
 
 def restore(environment: dict[str, str], file: Path) -> "subprocess.CompletedProcess[str]":
@@ -33,7 +33,7 @@ def restore(environment: dict[str, str], file: Path) -> "subprocess.CompletedPro
 
 
 def refusal(environment: dict[str, str], file: Path) -> str:
-    """What a restore says that changed nothing."""
+    """Return the error of a restore that fails, and check that it changed nothing."""
     before = tables(environment)
     done = restore(environment, file)
     assert done.returncode == 1
@@ -63,7 +63,7 @@ def manifest_of(file: Path) -> Json:
 
 
 def altered(file: Path, target: Path, change: Change) -> Path:
-    """Writes a copy of the archive whose manifest and members were changed."""
+    """Write a copy of the archive with its manifest and members changed."""
     manifest = manifest_of(file)
     with ZipFile(file) as archive:
         members = {name: archive.read(name) for name in manifest["members"]}

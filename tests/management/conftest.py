@@ -1,4 +1,4 @@
-"""An installation that is backed up, and an empty one."""
+"""An installation to back up, its archive, and an empty installation."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.support.live import Server, Site, run
 
 @pytest.fixture(scope="module")
 def installation(site: Site) -> Server:
-    """It holds a recording."""
+    """An installation that has a recording."""
     server = site.server()
     recording = server.data_dir / "recordings" / "one.jsonl"
     recording.parent.mkdir()
@@ -20,7 +20,7 @@ def installation(site: Site) -> Server:
 
 @pytest.fixture(scope="module")
 def conversation(installation: Server) -> str:
-    """The address of one of Olive's, whose reply streams."""
+    """The path of a conversation of Olive's with a running reply."""
     return run(installation.environment, "-c", MAKE_CONVERSATION).stdout.strip()
 
 

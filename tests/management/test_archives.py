@@ -1,4 +1,4 @@
-"""What makes an archive unfit to be restored, found before anything is changed."""
+"""Archives that must not be restored are refused before anything is changed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,13 +20,13 @@ from chatapp.management.backups.progress import Progress
 from chatapp.management.backups.refusals import refuse_unfit
 from tests.management.archives import Change, Json, altered
 
-SECRET = "the secret key of then"
+SECRET = "the former secret key"
 RECORDING = "files/recordings/one.jsonl"
 
 
 @pytest.fixture
 def archive(tmp_path: Path, settings: Settings) -> Path:
-    settings.STATIC_ROOT = settings.DATA_DIR / "static"  # is made anew, and in no backup
+    settings.STATIC_ROOT = settings.DATA_DIR / "static"  # is not backed up
     file = tmp_path / "chatapp.zip"
     with new_archive(file) as writer:
         writer.add(DATABASE, [b"every row"])
@@ -48,12 +48,12 @@ def archive(tmp_path: Path, settings: Settings) -> Path:
 
 
 def check(file: Path) -> None:
-    """Raises `CommandError` if `manage.py restore` would refuse the archive."""
+    """Raise `CommandError` if `manage.py restore` would refuse the archive."""
     with verified(file, Progress(print, "Checking")) as archive:
         refuse_unfit(archive)
 
 
-def cut(archive: Path) -> None:
+def truncate(archive: Path) -> None:
     archive.write_bytes(archive.read_bytes()[:-100])
 
 
@@ -63,23 +63,23 @@ def flip_a_bit(archive: Path) -> None:
     archive.write_bytes(data)
 
 
-def replace_by_text(archive: Path) -> None:
+def replace_with_text(archive: Path) -> None:
     archive.write_text("hello")
 
 
-def another_recording(manifest: Json, members: dict[str, bytes]) -> None:
+def change_a_recording(manifest: Json, members: dict[str, bytes]) -> None:
     members[RECORDING] = b"[]\n"
 
 
-def one_member_more(manifest: Json, members: dict[str, bytes]) -> None:
+def add_a_member(manifest: Json, members: dict[str, bytes]) -> None:
     members["files/recordings/two.jsonl"] = b""
 
 
-def one_member_less(manifest: Json, members: dict[str, bytes]) -> None:
+def remove_a_member(manifest: Json, members: dict[str, bytes]) -> None:
     del members["files/secret_key"]
 
 
-def moved(to: str) -> Change:
+def move_recording(to: str) -> Change:
     def move(manifest: Json, members: dict[str, bytes]) -> None:
         for names in (manifest["members"], members):
             names[to] = names.pop(RECORDING)
@@ -87,55 +87,55 @@ def moved(to: str) -> Change:
     return move
 
 
-def no_version(manifest: Json, members: dict[str, bytes]) -> None:
+def remove_the_version(manifest: Json, members: dict[str, bytes]) -> None:
     del manifest["version"]
 
 
-def the_other_engine(manifest: Json, members: dict[str, bytes]) -> None:
+def change_the_engine(manifest: Json, members: dict[str, bytes]) -> None:
     engines = {"sqlite": "postgresql", "postgresql": "sqlite"}
     manifest["engine"] = engines[manifest["engine"]]
 
 
-def a_later_migration(manifest: Json, members: dict[str, bytes]) -> None:
+def add_a_later_migration(manifest: Json, members: dict[str, bytes]) -> None:
     manifest["migrations"].append("chatapp.9999_later")
 
 
-def test_an_archive_as_it_was_written_is_fit(archive: Path) -> None:
+def test_an_unchanged_archive_is_accepted(archive: Path) -> None:
     check(archive)
 
 
-@pytest.mark.parametrize("damage", [cut, flip_a_bit, replace_by_text])
+@pytest.mark.parametrize("damage", [truncate, flip_a_bit, replace_with_text])
 def test_a_damaged_file_is_refused(archive: Path, damage: Callable[[Path], None]) -> None:
     damage(archive)
-    with pytest.raises(CommandError, match="is damaged or no backup"):
+    with pytest.raises(CommandError, match="is damaged or isn't a backup"):
         check(archive)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="can't be read: No such file"):
         check(tmp_path / "none.zip")
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
-        (another_recording, "is not what the manifest says"),
-        (one_member_more, "members and manifest differ"),
-        (one_member_less, "members and manifest differ"),
-        (moved("files/../evil"), "members and manifest differ"),
-        (moved("files//evil"), "members and manifest differ"),
-        (moved("evil"), "members and manifest differ"),
-        (moved("files/static/evil.js"), "holds files that no backup holds"),
-        (moved("files/chatapp.sqlite3"), "holds files that no backup holds"),
-        (no_version, "is damaged or no backup"),
-        (the_other_engine, "and this installation uses .*DATABASE_URL"),
-        (a_later_migration, "made by a newer version.* does not know chatapp.9999_later"),
+        (change_a_recording, "differs from the manifest"),
+        (add_a_member, "members and manifest differ"),
+        (remove_a_member, "members and manifest differ"),
+        (move_recording("files/../evil"), "members and manifest differ"),
+        (move_recording("files//evil"), "members and manifest differ"),
+        (move_recording("evil"), "members and manifest differ"),
+        (move_recording("files/static/evil.js"), "contains files that don't belong in one"),
+        (move_recording("files/chatapp.sqlite3"), "contains files that don't belong in one"),
+        (remove_the_version, "is damaged or isn't a backup"),
+        (change_the_engine, "but this installation uses .*DATABASE_URL"),
+        (add_a_later_migration, "made by a newer version.* doesn't know chatapp.9999_later"),
     ],
 )
 def test_an_altered_archive_is_refused(
-    archive: Path, tmp_path: Path, change: Change, said: str
+    archive: Path, tmp_path: Path, change: Change, message: str
 ) -> None:
-    with pytest.raises(CommandError, match=said):
+    with pytest.raises(CommandError, match=message):
         check(altered(archive, tmp_path / "altered.zip", change))
 
 

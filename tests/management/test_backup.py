@@ -1,4 +1,4 @@
-"""`manage.py backup`, on the database that the tests run on."""
+"""`manage.py backup`, with the database that the tests use."""
 
 import stat
 import threading
@@ -15,7 +15,7 @@ from tests.management.archives import connected, manifest_of, refusal, restore
 from tests.support.live import Server, Site, run
 
 
-def test_the_archive_is_its_owners_and_its_manifest_says_what_is_in_it(
+def test_the_archive_is_private_and_its_manifest_lists_its_contents(
     installation: Server, archive: Path
 ) -> None:
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
@@ -32,13 +32,13 @@ def test_the_archive_is_its_owners_and_its_manifest_says_what_is_in_it(
 
 
 @pytest.mark.thorough
-def test_a_backup_while_others_write_is_of_one_moment(
+def test_a_backup_during_writes_is_consistent(
     site: Site, tmp_path: Path, empty: dict[str, str]
 ) -> None:
-    """Each transaction writes two rows, so that a torn copy would hold an odd number.
+    """Each transaction writes two rows, so that an inconsistent copy would have an odd number.
 
-    The copy takes longer than the pauses in between, so one that starts again for each would
-    never end.
+    The copy takes longer than the pauses between writes, so a copy that restarts after each write
+    would never end.
     """
     busy = site.empty_server().environment
     with closing(connected(busy)) as connection:
@@ -57,8 +57,8 @@ def test_a_backup_while_others_write_is_of_one_moment(
 
 @contextmanager
 def pairs_written(environment: dict[str, str]) -> Iterator[None]:
-    """Somebody writes all the time, two rows at once."""
-    began, over = threading.Event(), threading.Event()
+    """Insert two rows per transaction all the time, in another thread."""
+    has_begun, stop = threading.Event(), threading.Event()
     insert = "INSERT INTO django_session VALUES "
     insert += "('a{0}', '{1}', '2030-01-01'), ('b{0}', '{1}', '2030-01-01')"
 
@@ -68,22 +68,22 @@ def pairs_written(environment: dict[str, str]) -> Iterator[None]:
                 connection.execute(insert.format(number, "x" * 5000))
                 connection.commit()
                 if number == 20:
-                    began.set()
-                if over.wait(0.002):
+                    has_begun.set()
+                if stop.wait(0.002):
                     return
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        assert began.wait(10)
+        assert has_begun.wait(10)
         yield
     finally:
-        over.set()
+        stop.set()
         writer.join()
 
 
 @pytest.mark.thorough
-def test_a_secret_key_of_the_environment_stays_out_of_the_archive(
+def test_a_secret_key_from_the_environment_is_not_in_the_archive(
     installation: Server, empty: dict[str, str], tmp_path: Path
 ) -> None:
     secret = (installation.data_dir / "secret_key").read_text()
@@ -93,26 +93,29 @@ def test_a_secret_key_of_the_environment_stays_out_of_the_archive(
         done = run(environment, "manage.py", "backup", str(tmp_path / "without.zip"))
     finally:
         (tmp_path / "secret_key").rename(installation.data_dir / "secret_key")
-    assert "It does not hold SECRET_KEY" in done.stdout
+    assert "It does not contain SECRET_KEY" in done.stdout
     assert "with another SECRET_KEY" in refusal(empty, tmp_path / "without.zip")
     done = restore(empty | {"SECRET_KEY": secret}, tmp_path / "without.zip")
     assert done.returncode == 0, done.stderr
 
 
-def test_a_backup_overwrites_nothing_and_stays_out_of_what_it_copies(
+def test_a_backup_overwrites_nothing_and_is_not_written_to_data_dir(
     settings: Settings, tmp_path: Path
 ) -> None:
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
-    there = tmp_path / "there.zip"
-    there.write_bytes(b"another backup")
-    assert "exists. Name another file" in Printed("backup", str(there)).problem
-    assert there.read_bytes() == b"another backup"
+    existing = tmp_path / "existing.zip"
+    existing.write_bytes(b"another backup")
+    assert "exists. Name another file" in Printed("backup", str(existing)).problem
+    assert existing.read_bytes() == b"another backup"
     assert "is in DATA_DIR" in Printed("backup", str(settings.DATA_DIR / "b.zip")).problem
-    assert "is no directory. Make it" in Printed("backup", str(tmp_path / "none" / "b.zip")).problem
+    assert (
+        "is not a directory. Create it"
+        in Printed("backup", str(tmp_path / "none" / "b.zip")).problem
+    )
 
 
-def test_there_is_nothing_to_back_up_before_the_first_start(
+def test_before_the_first_start_there_is_nothing_to_back_up(
     empty: dict[str, str], tmp_path: Path
 ) -> None:
     done = run(empty, "manage.py", "backup", str(tmp_path / "a.zip"), check=False)

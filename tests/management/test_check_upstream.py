@@ -1,4 +1,4 @@
-"""`manage.py check_upstream`: its table, its exit status, whom it asks, and with which key."""
+"""`manage.py check_upstream`: its table, exit status, target and key."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_a_configured_upstream_is_checked_with_its_stored_key(
     assert KEY not in printed.out + printed.err
 
 
-def test_the_key_and_the_model_can_be_given(
+def test_the_key_and_the_model_can_be_chosen(
     upstream: FakeUpstream, connected: Upstream, settings: Settings
 ) -> None:
     settings.OPENAI_API_KEY = "sk-from-environment"
@@ -66,7 +66,7 @@ def test_the_key_and_the_model_can_be_given(
         (["http://host/v1", "--key-from-env"], "needs a key in OPENAI_API_KEY"),
     ],
 )
-def test_a_mistake_in_the_command_is_told(
+def test_a_bad_argument_is_reported(
     connected: Upstream, settings: Settings, arguments: list[str], sentence: str
 ) -> None:
     settings.OPENAI_API_KEY = ""
@@ -74,7 +74,7 @@ def test_a_mistake_in_the_command_is_told(
     assert sentence in Printed("check_upstream", *arguments).problem
 
 
-def test_the_command_as_a_process(upstream: FakeUpstream, tmp_path: Path) -> None:
+def test_the_command_as_a_process_hides_the_key(upstream: FakeUpstream, tmp_path: Path) -> None:
     upstream.fail_models(401, {"error": {"message": f"bad {KEY}"}})
     environment = {"DATA_DIR": str(tmp_path), "OPENAI_API_KEY": KEY}
     done = run(

@@ -1,4 +1,4 @@
-"""`make upgrade` collects exactly this version's static files, whatever their times say."""
+"""`make upgrade` collects exactly this version's static files, whatever their times are."""
 
 import json
 import os
@@ -16,7 +16,7 @@ COLLECT = ("manage.py", "collectstatic", "--noinput")
 
 @pytest.fixture
 def environment(site: Site) -> dict[str, str]:
-    """An installation whose files were collected."""
+    """An installation with collected static files."""
     environment = site.nothing()
     run(environment, *COLLECT)
     return environment
@@ -27,25 +27,25 @@ def collected(environment: dict[str, str]) -> Path:
 
 
 def served(environment: dict[str, str]) -> str:
-    """What a page's link to app.css leads to."""
+    """Return the app.css that pages link to."""
     folder = collected(environment)
     paths: dict[str, str] = json.loads((folder / "staticfiles.json").read_text())["paths"]
     return (folder / paths[APP]).read_text()
 
 
-def test_a_source_that_is_older_than_an_old_copy_is_collected(
+def test_a_source_older_than_its_copy_is_collected(
     environment: dict[str, str],
 ) -> None:
     new = served(environment)
     copy = collected(environment) / APP
-    copy.write_text("/* of the version before */")
+    copy.write_text("/* of the previous version */")
     os.utime(copy, (2_000_000_000, 2_000_000_000))
     run(environment, *COLLECT)
-    assert copy.read_text() != "/* of the version before */"
+    assert copy.read_text() != "/* of the previous version */"
     assert served(environment) == new
 
 
-def test_of_the_same_length_is_not_the_same(environment: dict[str, str]) -> None:
+def test_a_source_with_the_length_of_its_copy_is_collected(environment: dict[str, str]) -> None:
     copy = collected(environment) / APP
     right = copy.read_text()
     copy.write_text("x" + right[1:])
@@ -53,9 +53,9 @@ def test_of_the_same_length_is_not_the_same(environment: dict[str, str]) -> None
     assert copy.read_text() == right
 
 
-def test_what_is_the_same_stays_as_it_is(environment: dict[str, str]) -> None:
+def test_unchanged_files_are_not_copied(environment: dict[str, str]) -> None:
     copies = [path for path in collected(environment).rglob("*.css") if path.stem.count(".") == 0]
     before = {path: path.stat().st_ino for path in copies}
-    told = run(environment, *COLLECT).stdout
-    assert told.lstrip().startswith("0 static files copied")
+    output = run(environment, *COLLECT).stdout
+    assert output.lstrip().startswith("0 static files copied")
     assert {path: path.stat().st_ino for path in copies} == before

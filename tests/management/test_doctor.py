@@ -20,14 +20,14 @@ def test_a_good_installation_passes(site: Site) -> None:
     assert re.search(r"\n\n1 warning, \d+ ok, \d skipped\.\n$", done.stdout)  # it is plain http
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert settings.SECRET_KEY not in done.stdout + done.stderr
-    told = re.findall(r"^  (?:ok|warning|failed|skipped) +(\S.{15})", done.stdout, re.MULTILINE)
-    names = [name.strip() for name in told]
+    matches = re.findall(r"^  (?:ok|warning|failed|skipped) +(\S.{15})", done.stdout, re.MULTILINE)
+    names = [name.strip() for name in matches]
     assert names.index("Debug pages") < names.index("Reachable") < names.index("Static files")
     assert names[-1] == "Idle socket"
     assert done.stderr == ""
 
 
-def test_a_bad_one_fails_with_its_cures(site: Site) -> None:
+def test_a_bad_installation_fails_with_remedies(site: Site) -> None:
     server = site.server()
     environment = server.environment | {"DEBUG": "1", "ALLOWED_HOSTS": "*"}
     url = f"http://127.0.0.1:{free_port()}"
@@ -40,7 +40,7 @@ def test_a_bad_one_fails_with_its_cures(site: Site) -> None:
 
 
 @pytest.mark.thorough
-def test_without_upgrades_what_needs_them_is_skipped(site: Site) -> None:
+def test_without_upgrades_the_checks_that_need_them_are_skipped(site: Site) -> None:
     with (
         site.server(SECRET_KEY=settings.SECRET_KEY) as server,
         Relay(server.url, refusing_upgrades) as relay,
@@ -53,7 +53,7 @@ def test_without_upgrades_what_needs_them_is_skipped(site: Site) -> None:
 
 
 @pytest.mark.thorough
-def test_without_an_address_the_way_there_is_not_looked_at(site: Site) -> None:
+def test_without_a_url_the_public_address_is_not_checked(site: Site) -> None:
     server = site.server(DATABASE_URL=f"postgres://x:hunter22@127.0.0.1:{free_port()}/chat")
     done = run(server.environment, "manage.py", "doctor", check=False)
     assert done.returncode == 1
@@ -66,7 +66,7 @@ def test_without_an_address_the_way_there_is_not_looked_at(site: Site) -> None:
     "arguments",
     sampled([["--url", "chat.example"], ["--url", "https://me:pw@x"], ["--idle", "long"]]),
 )
-def test_bad_arguments_are_told(site: Site, arguments: list[str]) -> None:
+def test_bad_arguments_are_reported(site: Site, arguments: list[str]) -> None:
     done = run(
         {"DATA_DIR": str(site.server().data_dir)}, "manage.py", "doctor", *arguments, check=False
     )
@@ -74,7 +74,7 @@ def test_bad_arguments_are_told(site: Site, arguments: list[str]) -> None:
     assert "for example" in done.stderr
 
 
-def test_waiting_is_shown_in_a_terminal_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_countdown_is_shown_only_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     command = Command()
     command.show_waiting(12.0)
     assert capsys.readouterr().err == ""

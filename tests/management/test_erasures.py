@@ -1,4 +1,4 @@
-"""Who was erased is gone from the files, and stays so where a backup of before is restored."""
+"""Erased people are gone from all files, even if an older backup is restored."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ for person, word in ((carol, "{CANARY}"), (dave, "sparrow")):
     prompt, reply = chat.ask(uuid.uuid4(), word + "four", None, upstream, "m", uuid.uuid4())
     said = dict(content=word + "five", reasoning=word + "six", ending="complete")
     Message.objects.filter(pk=reply.pk).update(**said)
-    journal = Journal(uuid.uuid4())  # of a process that dies with this one
+    journal = Journal(uuid.uuid4())  # its process dies with this one
     journal.open(reply.pk).end_round(Round(content=word + "eight"))
     image = b"GIF89a" + word.encode()
     ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=image)
@@ -70,21 +70,21 @@ def files_with(environment: dict[str, str], word: str) -> list[str]:
 
 
 def rows_with(url: str, word: str) -> list[str]:
-    """The tables of which a row has it, as text or as bytes; the words of the search are in one."""
+    """Return the tables with `word` in a row, as text or bytes, including the search index."""
     with psycopg.connect(url) as connected:
-        named = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-        tables = [table for (table,) in connected.execute(named)]
-        asked = 'SELECT 1 FROM "{0}" AS one WHERE one::text ~* %s LIMIT 1'
-        either = f"{word}|{word.encode().hex()}"
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        tables = [table for (table,) in connected.execute(query)]
+        search = 'SELECT 1 FROM "{0}" AS one WHERE one::text ~* %s LIMIT 1'
+        pattern = f"{word}|{word.encode().hex()}"
         return [
             table
             for table in tables
-            if connected.execute(asked.format(table).encode(), [either]).fetchone()
+            if connected.execute(search.format(table).encode(), [pattern]).fetchone()
         ]
 
 
 def relations_with(url: str, word: str) -> set[str]:
-    """The tables and indexes, the server's own too, whose files have it."""
+    """Return the tables and indexes, including the server's own, with `word` in their files."""
     with psycopg.connect(url, autocommit=True) as connected:
         connected.execute("CHECKPOINT")
         found = connected.execute(
@@ -102,24 +102,24 @@ def written(site: Site) -> dict[str, str]:
     return environment
 
 
-def test_no_file_of_the_data_directory_has_a_word_of_theirs(written: dict[str, str]) -> None:
+def test_no_file_in_data_dir_contains_their_words(written: dict[str, str]) -> None:
     is_sqlite = "DATABASE_URL" not in written
     assert len(files_with(written, CANARY)) >= 1 + is_sqlite  # the journal, and the database
     assert run(written, "-c", ERASE).stdout.startswith("{} ")
     run(written, "manage.py", "housekeeping")
     assert files_with(written, CANARY) == []
-    assert bool(files_with(written, "sparrow")) == is_sqlite  # whose journal is completed, too
+    assert bool(files_with(written, "sparrow")) == is_sqlite  # dave's journal was completed, too
     assert "erasures.jsonl" in {one.name for one in Path(written["DATA_DIR"]).iterdir()}
 
 
 @pytest.mark.thorough
-def test_no_file_of_postgresql_has_one_either(written: dict[str, str]) -> None:
-    """After the housekeeping none of the search's; after VACUUM FULL, as is told, none at all."""
+def test_no_file_of_postgresql_contains_their_words(written: dict[str, str]) -> None:
+    """After housekeeping, none of the search index; after VACUUM FULL, none at all."""
     if not (url := written.get("DATABASE_URL", "")):
-        pytest.skip("of PostgreSQL's files")
+        pytest.skip("DATABASE_URL is not set")
     of_search = {"chatapp_searchentry_words", "chatapp_searchentry_title_words"}
     assert {"chatapp_message", "chatapp_searchentry"} <= set(rows_with(url, CANARY))
-    execute(written, "ANALYZE")  # which keeps some names and titles, as it does by itself
+    execute(written, "ANALYZE")  # stores some names and titles, as autovacuum does
     before = relations_with(url, CANARY)
     assert {"chatapp_message", "chatapp_user", "pg_statistic", *of_search} <= before
     run(written, "-c", ERASE)
@@ -134,7 +134,7 @@ def test_no_file_of_postgresql_has_one_either(written: dict[str, str]) -> None:
 
 
 @pytest.mark.thorough
-def test_the_log_of_a_server_has_no_word_of_theirs(site: Site, upstream: FakeUpstream) -> None:
+def test_the_servers_log_does_not_contain_their_words(site: Site, upstream: FakeUpstream) -> None:
     with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
         run(server.environment, "-c", WRITE)
         with server.visit(site.olive) as client:
@@ -146,7 +146,7 @@ def test_the_log_of_a_server_has_no_word_of_theirs(site: Site, upstream: FakeUps
 
 
 @pytest.mark.thorough
-def test_who_was_erased_since_the_backup_is_erased_again(
+def test_people_erased_since_the_backup_are_erased_again(
     written: dict[str, str], empty: dict[str, str], tmp_path: Path
 ) -> None:
     archive = tmp_path / "before.zip"
@@ -155,7 +155,7 @@ def test_who_was_erased_since_the_backup_is_erased_again(
     copy(Path(written["DATA_DIR"], "erasures.jsonl"), empty["DATA_DIR"])
     done = restore(empty, archive)
     assert done.returncode == 0, done.stderr
-    assert "erased since, now erased again: 1." in done.stdout
+    assert "erased since the backup, now erased again: 1." in done.stdout
     assert run(empty, "-c", COUNT).stdout.split() == ["dave", "1"]
     assert files_with(empty, CANARY) == []
     lines = Path(empty["DATA_DIR"], "erasures.jsonl").read_text().splitlines()
@@ -163,7 +163,7 @@ def test_who_was_erased_since_the_backup_is_erased_again(
 
 
 @pytest.mark.thorough
-def test_a_backup_of_after_brings_its_erasures_along(
+def test_a_later_backup_contains_the_erasures(
     written: dict[str, str], empty: dict[str, str], tmp_path: Path
 ) -> None:
     run(written, "-c", ERASE)

@@ -1,4 +1,4 @@
-"""`manage.py migrate` of several processes at once, and the lock that makes them take turns."""
+"""`manage.py migrate` by several processes at once, and the lock that serialises them."""
 
 import subprocess
 import sys
@@ -26,14 +26,14 @@ def test_processes_that_start_together_migrate_once(site: Site) -> None:
     environment = site.nothing()
     with ThreadPoolExecutor(3) as pool:
         migrating = [pool.submit(run, environment, "manage.py", "migrate") for _ in range(3)]
-        told = [done.result().stdout for done in migrating]
+        outputs = [done.result().stdout for done in migrating]
     initial = "Applying chatapp.0001_initial... OK"
-    assert sorted(initial in text for text in told) == [False, False, True]
-    assert sum("No migrations to apply." in text for text in told) == 2
+    assert sorted(initial in text for text in outputs) == [False, False, True]
+    assert sum("No migrations to apply." in text for text in outputs) == 2
     run(environment, "manage.py", "migrate", "--check")
 
 
-def test_who_waits_for_the_lock_gets_it_when_its_owner_dies(site: Site) -> None:
+def test_a_waiting_process_gets_the_lock_when_its_owner_dies(site: Site) -> None:
     environment = site.nothing()
     with locked(environment) as owner:
         assert owner.stdout
@@ -47,7 +47,7 @@ def test_who_waits_for_the_lock_gets_it_when_its_owner_dies(site: Site) -> None:
             assert other.communicate("\n", WAIT_SECONDS)[0] == "outside\n"
 
 
-def test_the_lock_is_free_again_after_its_body(db: None) -> None:
+def test_the_lock_is_released_after_the_block(db: None) -> None:
     for _ in range(2):
         with only_one_process("test"):
             pass

@@ -26,12 +26,12 @@ def provider(olive: User, settings: Settings) -> Iterator[Provider]:
 
 
 def move(issuer: str) -> str:
-    told = StringIO()
-    call_command("move_identities", issuer, stdout=told)
-    return told.getvalue()
+    out = StringIO()
+    call_command("move_identities", issuer, stdout=out)
+    return out.getvalue()
 
 
-def test_a_provider_that_moved_keeps_its_people_if_an_administrator_says_so(
+def test_moving_identities_keeps_the_accounts_of_a_moved_provider(
     provider: Provider, alice: User
 ) -> None:
     sign_in(provider, **CAROL)
@@ -45,16 +45,16 @@ def test_a_provider_that_moved_keeps_its_people_if_an_administrator_says_so(
     assert AuditEvent.objects.filter(action="identities.moved").count() == 2
 
 
-def test_none_is_moved_to_where_somebody_has_signed_in(provider: Provider) -> None:
+def test_an_identity_is_not_moved_if_its_subject_has_another_account(provider: Provider) -> None:
     sign_in(provider, **CAROL)
     old, provider.issuer = provider.issuer, NEW
     sign_in(provider, sub="1", preferred_username="mallory")
-    with pytest.raises(CommandError, match="1 were left"):
+    with pytest.raises(CommandError, match="1 were not moved"):
         move(old)
     assert name_of(sign_in(provider, sub="1")) == "mallory"
 
 
-def test_none_is_moved_while_the_provider_is_away(provider: Provider) -> None:
+def test_nothing_is_moved_while_the_provider_is_unreachable(provider: Provider) -> None:
     provider.server.server_close()
     with pytest.raises(CommandError, match="nothing was moved"):
         move(NEW)

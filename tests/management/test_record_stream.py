@@ -1,4 +1,4 @@
-"""A gateway's answer as a file: what is in it, what is not, and what is said of it."""
+"""`manage.py record_stream`: what the file contains, and what the command prints."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -43,7 +43,7 @@ def record(upstream: FakeUpstream, *arguments: str) -> Printed:
     return Printed("record_stream", upstream.base_url, "--model", MODEL, *arguments)
 
 
-def test_a_recording_holds_the_bytes_as_they_came(upstream: FakeUpstream, file: Path) -> None:
+def test_a_recording_has_the_bytes_as_they_arrived(upstream: FakeUpstream, file: Path) -> None:
     steps = [reasoning("Hm. "), *answer("Größe 🚀")]
     upstream.script(*steps)
     printed = record(upstream, "--output", str(file))
@@ -56,7 +56,7 @@ def test_a_recording_holds_the_bytes_as_they_came(upstream: FakeUpstream, file: 
     assert "30 tokens reported" in printed.out
 
 
-def test_reads_keep_their_order_in_time(upstream: FakeUpstream, file: Path) -> None:
+def test_reads_have_ascending_times(upstream: FakeUpstream, file: Path) -> None:
     pause = Pause()
     upstream.script(delta("Hello"), pause, finish(), done())
     with ThreadPoolExecutor(1) as pool:
@@ -70,7 +70,7 @@ def test_reads_keep_their_order_in_time(upstream: FakeUpstream, file: Path) -> N
 
 
 @pytest.mark.django_db
-def test_a_configured_upstream_is_asked_by_its_name_with_its_stored_key(
+def test_a_configured_upstream_is_used_with_its_stored_key(
     upstream: FakeUpstream, file: Path
 ) -> None:
     stored = "sk-of-the-database"
@@ -82,7 +82,7 @@ def test_a_configured_upstream_is_asked_by_its_name_with_its_stored_key(
     assert stored not in file.read_text(encoding="utf-8") + printed.out + printed.err
 
 
-def test_neither_key_nor_prompt_is_in_it(upstream: FakeUpstream, file: Path) -> None:
+def test_the_recording_has_neither_key_nor_prompt(upstream: FakeUpstream, file: Path) -> None:
     half, rest = KEY[:5], KEY[5:]
     split = delta(f"your key {KEY}").partition(half.encode())
     upstream.script(b"".join(split[:2]), split[2], finish(), done(), headers={"Server": KEY})
@@ -98,9 +98,7 @@ def test_neither_key_nor_prompt_is_in_it(upstream: FakeUpstream, file: Path) -> 
         assert secret not in text + printed.out + printed.err
 
 
-def test_without_a_name_it_goes_where_the_demo_finds_it(
-    upstream: FakeUpstream, data_dir: Path
-) -> None:
+def test_by_default_the_demo_finds_the_recording(upstream: FakeUpstream, data_dir: Path) -> None:
     printed = record(upstream)
     file = data_dir / "recordings" / "google-gemini-3-flash.jsonl"
     assert file.exists()
@@ -110,7 +108,7 @@ def test_without_a_name_it_goes_where_the_demo_finds_it(
     assert len(upstream.requests) == 1
 
 
-def test_elsewhere_it_is_told_where_to_copy_it(
+def test_a_recording_elsewhere_says_where_to_copy_it(
     upstream: FakeUpstream, file: Path, data_dir: Path
 ) -> None:
     printed = record(upstream, "--output", str(file))
@@ -128,14 +126,14 @@ def test_a_lost_connection_is_recorded(upstream: FakeUpstream, file: Path) -> No
     assert Recording.parse(file.read_text(encoding="utf-8")).is_cut
 
 
-def test_an_error_is_recorded_and_told(upstream: FakeUpstream, file: Path) -> None:
+def test_an_error_is_recorded_and_reported(upstream: FakeUpstream, file: Path) -> None:
     upstream.fail(429, {"error": {"message": "slow down"}})
     printed = record(upstream, "--output", str(file))
     assert "status 429" in printed.out
     assert "no text; ending failed (slow down); no usage reported." in printed.out
 
 
-def test_refused_stream_options_are_left_out(upstream: FakeUpstream, file: Path) -> None:
+def test_stream_options_are_left_out_if_refused(upstream: FakeUpstream, file: Path) -> None:
     upstream.fail(400, {"error": "no stream_options"})
     upstream.script(delta("Hello"), usage(), finish(), done())
     printed = record(upstream, "--output", str(file))
@@ -144,14 +142,16 @@ def test_refused_stream_options_are_left_out(upstream: FakeUpstream, file: Path)
 
 
 @pytest.mark.network
-def test_a_gateway_that_is_down_leaves_no_file(file: Path) -> None:
+def test_an_unreachable_gateway_leaves_no_file(file: Path) -> None:
     url = f"http://127.0.0.1:{free_port()}/v1"
     printed = Printed("record_stream", url, "--model", MODEL, "--output", str(file))
     assert (printed.status, file.exists()) == (1, False)
-    assert printed.problem.startswith("Nothing is recorded. It can't be reached.")
+    assert printed.problem.startswith("Nothing was recorded. It can't be reached.")
 
 
-def test_a_file_that_cannot_be_written_is_told(upstream: FakeUpstream, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported_before_asking(
+    upstream: FakeUpstream, tmp_path: Path
+) -> None:
     (tmp_path / "taken").write_text("")
     printed = record(upstream, "--output", str(tmp_path / "taken" / "in" / "file"))
     assert (printed.status, upstream.requests) == (1, [])

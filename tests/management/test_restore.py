@@ -1,4 +1,4 @@
-"""`manage.py restore`, on the database that the tests run on: there and back, and refusals."""
+"""`manage.py restore`, with the database that the tests use: round trips and refusals."""
 
 import stat
 from contextlib import closing
@@ -26,12 +26,12 @@ print(Upstream.objects.get(name="Kept").api_key, *Message.objects.values_list("e
 """
 
 
-def test_a_restored_installation_is_the_one_that_was_backed_up(
+def test_a_restored_installation_equals_the_original(
     site: Site, installation: Server, conversation: str, archive: Path, empty: dict[str, str]
 ) -> None:
     done = restore(empty, archive)
     assert done.returncode == 0, done.stderr
-    assert "now interrupted: 1" in done.stdout
+    assert "are now interrupted: 1" in done.stdout
     assert set(run(empty, "-c", SHOW).stdout.split()) == {KEY, "interrupted"}
     assert Path(empty["DATA_DIR"], "recordings", "one.jsonl").read_text() == "{}\n"
     secret = Path(empty["DATA_DIR"], "secret_key")
@@ -46,9 +46,7 @@ def test_a_restored_installation_is_the_one_that_was_backed_up(
 
 
 @pytest.mark.thorough
-def test_a_migrated_installation_that_was_never_used_counts_as_empty(
-    site: Site, archive: Path
-) -> None:
+def test_an_unused_migrated_installation_counts_as_empty(site: Site, archive: Path) -> None:
     fresh = site.empty_server().environment
     done = restore(fresh, archive)
     assert done.returncode == 0, done.stderr
@@ -60,7 +58,7 @@ def test_an_older_schema_is_migrated(site: Site, tmp_path: Path, empty: dict[str
     run(older, "manage.py", "migrate", "mfa", "0002")
     run(older, "manage.py", "backup", str(tmp_path / "older.zip"))
     done = restore(empty, tmp_path / "older.zip")
-    applied = "Its schema was older: applied mfa.0003_authenticator_type_uniq."
+    applied = "Its schema was older. Applied mfa.0003_authenticator_type_uniq."
     assert applied in done.stdout, done.stderr
 
 
@@ -69,34 +67,34 @@ def test_a_damaged_archive_changes_nothing(
 ) -> None:
     damaged = tmp_path / "damaged.zip"
     damaged.write_bytes(archive.read_bytes()[:-100])
-    assert "is damaged or no backup" in refusal(empty, damaged)
+    assert "is damaged or isn't a backup" in refusal(empty, damaged)
 
 
 @pytest.mark.thorough
-def test_a_database_that_can_not_be_restored_leaves_nothing(
+def test_a_failed_restore_leaves_nothing_behind(
     archive: Path, empty: dict[str, str], tmp_path: Path
 ) -> None:
-    """Its sums are right, but it holds less than its manifest says, or ends too early."""
+    """The checksums are right, but the database is truncated."""
 
-    def lie(manifest: Json, members: dict[str, bytes]) -> None:
+    def truncate(manifest: Json, members: dict[str, bytes]) -> None:
         members["database"] = data = members["database"][: len(members["database"]) * 9 // 10]
         manifest["members"]["database"] = {"size": len(data), "sha256": sha256(data).hexdigest()}
 
-    refusal(empty, altered(archive, tmp_path / "bad.zip", lie))
+    refusal(empty, altered(archive, tmp_path / "bad.zip", truncate))
 
 
-def test_an_installation_that_holds_something_is_refused(site: Site, archive: Path) -> None:
-    said = refusal(site.server().environment, archive)
-    assert "This installation is not empty (rows: " in said
-    assert "in chatapp_user" in said
+def test_an_installation_with_data_is_refused(site: Site, archive: Path) -> None:
+    error = refusal(site.server().environment, archive)
+    assert "This installation is not empty (rows: " in error
+    assert "in chatapp_user" in error
 
 
 @pytest.mark.thorough
-def test_files_in_the_way_are_refused(archive: Path, empty: dict[str, str]) -> None:
+def test_an_installation_with_files_is_refused(archive: Path, empty: dict[str, str]) -> None:
     folder = Path(empty["DATA_DIR"], "recordings")
     folder.mkdir()
     (folder / "mine.jsonl").touch()
-    assert "holds recordings/mine.jsonl" in refusal(empty, archive)
+    assert "has recordings/mine.jsonl" in refusal(empty, archive)
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""`manage.py serve` as a process, met by clients that know only what its pages say."""
+"""`manage.py serve` as a process, used by clients that know only its pages."""
 
 import asyncio
 import sqlite3
@@ -52,7 +52,7 @@ def shared_upstream() -> Iterator[FakeUpstream]:
 
 @pytest.fixture(scope="module")
 def patient(site: Site, shared_upstream: FakeUpstream) -> Iterator[Server]:
-    """A server that waits long for whoever closes a tab, and not at all for whoever is lost."""
+    """A server with a long grace period for closed tabs and none for lost connections."""
     with site.server(
         OPENAI_BASE_URL=shared_upstream.base_url,
         OPENAI_API_KEY=KEY,
@@ -64,7 +64,7 @@ def patient(site: Site, shared_upstream: FakeUpstream) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def trusting(site: Site, shared_upstream: FakeUpstream) -> Iterator[Server]:
-    """The reverse: a closed tab is gone, a lost one is expected back."""
+    """A server with a long grace period for lost connections and none for closed tabs."""
     with site.server(
         OPENAI_BASE_URL=shared_upstream.base_url,
         OPENAI_API_KEY=KEY,
@@ -82,7 +82,7 @@ def alice(site: Site) -> Person:
 # A conversation
 
 
-async def test_whoever_knows_only_the_page_signs_in_asks_and_is_answered(
+async def test_a_client_that_knows_only_the_pages_signs_in_and_chats(
     patient: Server, shared_upstream: FakeUpstream, alice: Person
 ) -> None:
     shared_upstream.script(
@@ -124,7 +124,7 @@ async def test_whoever_knows_only_the_page_signs_in_asks_and_is_answered(
         pass
 
 
-async def test_the_page_says_the_same_after_a_reload(
+async def test_the_page_is_the_same_after_a_reload(
     patient: Server, shared_upstream: FakeUpstream, alice: Person
 ) -> None:
     text = (
@@ -149,7 +149,7 @@ async def test_the_page_says_the_same_after_a_reload(
 async def half_a_reply(
     server: Server, upstream: FakeUpstream, person: Person, *rest: object
 ) -> AsyncIterator[tuple[Visitor, Request]]:
-    """A tab in which half a reply stands, and the request that brings the rest of it."""
+    """Yield a tab that shows half a reply, and the upstream request that is still running."""
     steps = rest or [Stall()]
     upstream.script(role(), delta("Half of "), *steps)
     async with visit(server, person) as visitor:
@@ -159,7 +159,7 @@ async def half_a_reply(
         yield visitor, request
 
 
-async def test_a_clean_close_closes_the_upstream(
+async def test_closing_the_tab_closes_the_upstream_request(
     trusting: Server, shared_upstream: FakeUpstream, alice: Person
 ) -> None:
     async with half_a_reply(trusting, shared_upstream, alice) as (visitor, request):
@@ -168,7 +168,7 @@ async def test_a_clean_close_closes_the_upstream(
     assert await ending_of(trusting, alice, visitor.path) == "abandoned"
 
 
-async def test_a_lost_connection_closes_the_upstream(
+async def test_losing_the_connection_closes_the_upstream_request(
     patient: Server, shared_upstream: FakeUpstream, alice: Person
 ) -> None:
     async with half_a_reply(patient, shared_upstream, alice) as (visitor, request):
@@ -177,21 +177,21 @@ async def test_a_lost_connection_closes_the_upstream(
     assert await ending_of(patient, alice, visitor.path) == "abandoned"
 
 
-async def test_a_closed_tab_is_waited_for_as_long_as_the_close_grace_says(
+async def test_the_reply_goes_on_during_the_grace_period_of_a_closed_tab(
     patient: Server, shared_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
     rest = (pause, delta("it"), finish(), done())
     async with half_a_reply(patient, shared_upstream, alice, *rest) as (visitor, request):
         await visitor.socket.close(1001)
-    # The server has seen the close once it answers who comes after it.
+    # Once the server answers another tab, it has seen the close.
     await other_tab_is_answered(patient, shared_upstream, alice)
     assert request.closed is None
     pause.release()
     assert await ending_of(patient, alice, visitor.path) == "complete"
 
 
-async def test_a_lost_tab_is_waited_for_as_long_as_the_drop_grace_says(
+async def test_the_reply_goes_on_during_the_grace_period_of_a_lost_connection(
     trusting: Server, shared_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
@@ -212,7 +212,7 @@ async def other_tab_is_answered(server: Server, upstream: FakeUpstream, person: 
 
 
 @pytest.mark.parametrize("how", ["reload", "loss"])
-async def test_whoever_comes_back_reads_every_text_once(
+async def test_a_returning_tab_shows_every_text_once(
     patient: Server, trusting: Server, shared_upstream: FakeUpstream, alice: Person, how: str
 ) -> None:
     server = patient if how == "reload" else trusting
@@ -237,7 +237,7 @@ async def test_whoever_comes_back_reads_every_text_once(
             await visitor.socket.close(1001)
         else:
             await visitor.lose_connection()
-    first.release()  # twenty words come while nobody looks
+    first.release()  # twenty words arrive while no tab is open
     await asyncio.to_thread(second.reached.wait, WAIT_SECONDS)
     async with visit(server, alice, visitor.path) as again:
         await again.until_says("word39")
@@ -246,10 +246,10 @@ async def test_whoever_comes_back_reads_every_text_once(
         assert again.page.region("answer").strip() == "".join(words).strip()
 
 
-async def test_a_reconnect_of_a_page_that_missed_some_reads_every_text_once(
+async def test_a_reconnected_page_shows_every_text_once(
     trusting: Server, shared_upstream: FakeUpstream, alice: Person
 ) -> None:
-    """As htmx does: the page stays, its socket comes back and says what the page has."""
+    """As htmx does, keep the page and reconnect with a URL that says what the page has."""
     pause = Pause()
     rest = (pause, delta("it, "), delta("and the rest"), finish(), done())
     async with half_a_reply(trusting, shared_upstream, alice, *rest) as (visitor, _request):
@@ -269,7 +269,7 @@ async def test_a_reconnect_of_a_page_that_missed_some_reads_every_text_once(
         assert again.page.region("answer").strip() == "Half of it, and the rest"
 
 
-async def test_a_prompt_that_is_sent_again_on_a_new_socket_is_asked_once(
+async def test_a_prompt_repeated_on_a_new_socket_is_sent_upstream_once(
     patient: Server, shared_upstream: FakeUpstream, alice: Person
 ) -> None:
     before = len(shared_upstream.chat_requests)
@@ -293,7 +293,7 @@ async def test_sigterm_saves_the_running_reply_and_exits_with_0(
 ) -> None:
     with site.server(
         OPENAI_BASE_URL=upstream.base_url,
-        REDIS_URL="",  # no process to send the tab to
+        REDIS_URL="",  # no other process to send the tab to
         CHATAPP_DRAIN_SECONDS="0.2",
     ) as server:
         async with half_a_reply(server, upstream, alice) as (visitor, request):
@@ -302,7 +302,7 @@ async def test_sigterm_saves_the_running_reply_and_exits_with_0(
             assert visitor.ending == "interrupted"
             assert (await request.until_closed()).was_streaming
             await visitor.socket.wait_closed()
-            assert visitor.socket.close_code == 1012  # the page opens a new one
+            assert visitor.socket.close_code == 1012  # the page reconnects
         assert await asyncio.to_thread(server.wait) == 0
         server.start()
         with server.visit(alice) as client:
@@ -312,12 +312,12 @@ async def test_sigterm_saves_the_running_reply_and_exits_with_0(
         assert "restarted" in page.reply().text
 
 
-async def test_a_reply_that_ends_in_time_is_let_finish_at_sigterm(
+async def test_a_reply_may_finish_in_time_after_sigterm(
     site: Site, upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
     rest = (pause, delta("it"), finish(), done())
-    # No process to send the tab to.
+    # No other process to send the tab to.
     with site.server(OPENAI_BASE_URL=upstream.base_url, REDIS_URL="") as server:
         async with half_a_reply(server, upstream, alice, *rest) as (visitor, _request):
             server.begin_stop()
@@ -335,7 +335,7 @@ async def test_a_reply_that_ends_in_time_is_let_finish_at_sigterm(
     assert len(upstream.chat_requests) == 1
 
 
-async def test_after_a_crash_the_next_start_completes_the_reply_as_far_as_it_was_shown(
+async def test_after_a_crash_the_next_start_saves_the_reply_as_shown(
     site: Site, upstream: FakeUpstream, alice: Person
 ) -> None:
     with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
@@ -355,14 +355,14 @@ async def test_without_its_journal_the_next_start_marks_the_reply_interrupted(
     site: Site, upstream: FakeUpstream, alice: Person
 ) -> None:
     server = site.server(OPENAI_BASE_URL=upstream.base_url)
-    (server.data_dir / "journal").touch()  # no folder can be made there
+    (server.data_dir / "journal").touch()  # so that no folder can be created there
     with server:
         async with half_a_reply(server, upstream, alice) as (visitor, _request):
             await until_saved(server, alice, visitor.path, "Half of")
             server.kill()
         assert server.log.count("The journal in") == 1
         server.start()
-        server.wait_for("1 replies were streaming")
+        server.wait_for("1 replies were running")
         with server.visit(alice) as client:
             page = Page(client.get(visitor.path).text)
         assert page.reply().attributes["data-ending"] == "interrupted"
@@ -371,7 +371,7 @@ async def test_without_its_journal_the_next_start_marks_the_reply_interrupted(
 
 
 async def until_saved(server: Server, person: Person, path: str, text: str) -> None:
-    """Waits for the checkpoint: asks the database itself, since pages know more."""
+    """Wait for a checkpoint, by querying the database: pages show more than is saved."""
     query = "SELECT content FROM chatapp_message WHERE role = 'assistant'"
     async with asyncio.timeout(WAIT_SECONDS):
         while not any(text in c for c in contents(server, query)):  # noqa: ASYNC110 - a process
@@ -422,7 +422,7 @@ def test_the_printed_link_creates_the_first_administrator_once(
 
 
 @pytest.mark.thorough
-def test_createsuperuser_makes_an_administrator_without_the_link(
+def test_createsuperuser_creates_an_administrator_without_the_link(
     site: Site, upstream: FakeUpstream
 ) -> None:
     server = site.empty_server(OPENAI_BASE_URL=upstream.base_url)
@@ -445,7 +445,7 @@ def test_createsuperuser_makes_an_administrator_without_the_link(
 
 
 @pytest.mark.thorough
-def test_a_server_whose_output_nobody_reads_any_more_stops_as_it_should(site: Site) -> None:
+def test_a_server_whose_stdout_was_closed_stops_cleanly(site: Site) -> None:
     server = site.server()
     process = subprocess.Popen(
         server.command(),
@@ -463,7 +463,7 @@ def test_a_server_whose_output_nobody_reads_any_more_stops_as_it_should(site: Si
 
 
 @pytest.mark.thorough
-def test_the_secret_key_is_its_owners_alone(patient: Server, site: Site) -> None:
+def test_the_secret_key_is_readable_only_by_its_owner(patient: Server, site: Site) -> None:
     secret = Path(site.empty_server().environment["DATA_DIR"], "secret_key")
     environment = site.empty_server().environment | {"DATA_DIR": str(secret.parent)}
     run(environment, "manage.py", "check")
@@ -488,19 +488,21 @@ def test_the_secret_key_is_its_owners_alone(patient: Server, site: Site) -> None
         ("OPENAI_BASE_URL", "sk-secret", "OPENAI_BASE_URL must start with http:// or https://"),
     ],
 )
-def test_a_bad_value_stops_the_start_with_a_sentence(
+def test_a_bad_setting_stops_the_start_with_a_sentence(
     tmp_path: Path, name: str, value: str, sentence: str
 ) -> None:
     environment = {"DATA_DIR": str(tmp_path), name: value}
     failed = run(environment, "manage.py", "serve", check=False)
     assert failed.returncode != 0
-    told = failed.stdout + failed.stderr
-    assert sentence in told
-    assert "sk-secret" not in told
+    output = failed.stdout + failed.stderr
+    assert sentence in output
+    assert "sk-secret" not in output
 
 
 @pytest.mark.parametrize("upstream_url", sampled(["", "http://127.0.0.1:9/v1"]))
-def test_a_taken_port_is_told_in_a_sentence(site: Site, patient: Server, upstream_url: str) -> None:
+def test_a_port_in_use_is_reported_in_a_sentence(
+    site: Site, patient: Server, upstream_url: str
+) -> None:
     port = str(urlsplit(patient.url).port)
     second = site.server(OPENAI_BASE_URL=upstream_url, PORT=port)
     failed = run(second.environment, "manage.py", "serve", check=False)
@@ -511,21 +513,21 @@ def test_a_taken_port_is_told_in_a_sentence(site: Site, patient: Server, upstrea
 
 @pytest.mark.server
 @pytest.mark.parametrize("how", sampled([["--workers", "2"], []]))
-def test_workers_that_could_not_hear_each_other_are_refused(tmp_path: Path, how: list[str]) -> None:
+def test_several_workers_without_redis_are_refused(tmp_path: Path, how: list[str]) -> None:
     environment = {"DATA_DIR": str(tmp_path), "REDIS_URL": "", "WORKERS": "2"}
     failed = run(environment, "manage.py", "serve", *how, check=False)
     assert failed.returncode == 1
-    assert "2 workers hear each other by Redis. Set REDIS_URL" in failed.stderr
+    assert "2 workers need Redis to communicate. Set REDIS_URL" in failed.stderr
 
 
 @pytest.mark.server
-def test_no_workers_are_refused(tmp_path: Path) -> None:
+def test_zero_workers_are_refused(tmp_path: Path) -> None:
     failed = run({"DATA_DIR": str(tmp_path)}, "manage.py", "serve", "--workers=0", check=False)
     assert (failed.returncode, "give 1 or more" in failed.stderr) == (1, True)
 
 
 @pytest.mark.thorough
-def test_it_serves_where_host_and_port_say(site: Site, upstream: FakeUpstream) -> None:
+def test_it_serves_on_the_configured_host_and_port(site: Site, upstream: FakeUpstream) -> None:
     port = str(free_port())
     with (
         site.server(OPENAI_BASE_URL=upstream.base_url, HOST="127.0.0.2", PORT=port) as server,
@@ -537,7 +539,7 @@ def test_it_serves_where_host_and_port_say(site: Site, upstream: FakeUpstream) -
 
 
 @pytest.mark.thorough
-def test_it_serves_at_an_address_of_ipv6(site: Site, upstream: FakeUpstream) -> None:
+def test_it_serves_on_an_ipv6_address(site: Site, upstream: FakeUpstream) -> None:
     port = str(free_port())
     with (
         site.server(OPENAI_BASE_URL=upstream.base_url, HOST="::1", PORT=port) as server,
@@ -558,7 +560,7 @@ def demo(site: Site) -> Iterator[Server]:
 
 
 @pytest.mark.thorough
-async def test_the_demo_answers_where_no_upstream_is_set(demo: Server, alice: Person) -> None:
+async def test_the_demo_answers_if_no_upstream_is_set(demo: Server, alice: Person) -> None:
     async with visit(demo, alice) as visitor:
         await visitor.send("How do I connect a gateway?")
         await visitor.until_says("OPENAI_BASE_URL")
@@ -567,7 +569,7 @@ async def test_the_demo_answers_where_no_upstream_is_set(demo: Server, alice: Pe
         assert visitor.page.reply().find_all(data_usage="reported")
 
 
-def test_the_demo_listens_on_loopback_alone_and_wants_its_key(demo: Server) -> None:
+def test_the_demo_listens_only_on_loopback_and_requires_its_key(demo: Server) -> None:
     page_port = urlsplit(demo.url).port
     listening = listeners(demo.pid)
     assert {address for address, port in listening if port == page_port} == {"0.0.0.0"}  # noqa: S104

@@ -1,4 +1,4 @@
-"""`manage.py setup_link`: the link that the server printed, once more."""
+"""`manage.py setup_link`: prints the link of the server's start again."""
 
 from io import StringIO
 
@@ -30,7 +30,7 @@ def printed() -> str:
         ),
     ],
 )
-def test_the_link_is_printed_where_people_reach_the_app(
+def test_the_link_has_the_apps_public_address(
     settings: Settings, host: str, origins: list[str], origin: str
 ) -> None:
     settings.HOST, settings.PORT, settings.CSRF_TRUSTED_ORIGINS = host, 8123, origins
@@ -40,7 +40,7 @@ def test_the_link_is_printed_where_people_reach_the_app(
     assert "Create the first account" in page.text
 
 
-def test_there_is_none_once_there_is_an_account() -> None:
+def test_the_link_is_refused_once_an_account_exists() -> None:
     User.objects.create_user("ada")
-    with pytest.raises(CommandError, match="There is an account already"):
+    with pytest.raises(CommandError, match="An account already exists"):
         printed()

@@ -1,4 +1,4 @@
-"""A supervisor of small processes: each says its number, and ends when it is told to."""
+"""A supervisor of small processes that print their ids and exit at a signal."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from chatapp.management.supervisor import Supervisor
 from chatapp.server.listening import doors_of
 
 def say(line):
-    os.write(1, (line + "\\n").encode())  # in one piece, beside those of the others
+    os.write(1, (line + "\\n").encode())  # in one write, so that lines of others don't mix
 
 supervisor = Supervisor(doors_of("127.0.0.1", 0, 2, has_demo=False))
 if post := supervisor.post():
@@ -29,13 +29,13 @@ else:
 """
 PATIENTLY = """
     signal.signal(signal.SIGTERM, lambda *_: (say("stopped"), sys.exit()))
-    awake, wake = os.pipe()  # or a signal that comes just before the wait is handled after it
+    awake, wake = os.pipe()  # else a signal just before the wait would be handled after it
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
     post.serves()
     say(f"{'first' if post.is_first else 'another'} {os.getpid()} serves")
     select.select([post.supervisor, awake], [], [])
-    say(f"{os.getpid()} is left alone")
+    say(f"{os.getpid()} lost its supervisor")
 """
 
 
@@ -62,18 +62,18 @@ def supervised() -> Iterator[Supervised]:
         yield program
 
 
-def test_one_that_dies_is_started_again_and_the_others_go_on(supervised: Supervised) -> None:
+def test_a_process_that_dies_is_restarted_and_the_others_go_on(supervised: Supervised) -> None:
     killed, other = supervised.pid_of("first"), supervised.pid_of("another")
     before = len(supervised.lines)
     os.kill(killed, signal.SIGKILL)
     successor = supervised.pid_of("another", before)
     assert successor not in (killed, other)
-    supervised.wait_for(f"Process {killed} ended with -9; another one takes its place")
+    supervised.wait_for(f"Process {killed} exited with -9; starting another")
     assert Path(f"/proc/{other}").exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_them_all(number: signal.Signals) -> None:
+def test_a_signal_stops_all_processes(number: signal.Signals) -> None:
     program = Supervised(PATIENTLY)
     program.polite = number
     with program:
@@ -91,17 +91,17 @@ def test_ctrl_c_is_passed_on_once(supervised: Supervised) -> None:
     assert supervised.log.count("stopped") == 2
 
 
-def test_processes_whose_supervisor_dies_see_it() -> None:
+def test_processes_notice_that_their_supervisor_died() -> None:
     program = Supervised(PATIENTLY)
     program.start()
     pids = [program.pid_of("first"), program.pid_of("another")]
     program.process.kill()
     for pid in pids:
-        program.wait_for(f"{pid} is left alone")
+        program.wait_for(f"{pid} lost its supervisor")
     program.kill()
 
 
-def test_where_the_first_can_not_start_none_is_started_again() -> None:
+def test_if_the_first_process_cannot_start_none_is_restarted() -> None:
     program = Supervised("say('there is no database'), sys.exit(1)")
     program.ready = "All have ended True"
     with program:

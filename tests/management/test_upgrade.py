@@ -1,4 +1,4 @@
-"""`manage.py upgrade`, and `serve --upgrade`: what is there already is not made again."""
+"""`manage.py upgrade` and `serve --upgrade`: do only what is necessary."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ UPGRADE = ("manage.py", "upgrade")
 
 @pytest.fixture
 def environment(site: Site) -> dict[str, str]:
-    """An installation that was upgraded once."""
+    """An installation after one upgrade."""
     environment = site.nothing()
     run(environment, *UPGRADE)
     return environment
@@ -29,7 +29,7 @@ def test_an_upgrade_migrates_and_collects(environment: dict[str, str]) -> None:
 
 
 @pytest.mark.thorough
-def test_a_second_upgrade_makes_nothing(environment: dict[str, str]) -> None:
+def test_a_second_upgrade_changes_nothing(environment: dict[str, str]) -> None:
     copy = collected(environment) / "css" / "app.css"
     copy.write_text("/* stays, since no source has changed */")
     run(environment, *UPGRADE)
@@ -37,7 +37,7 @@ def test_a_second_upgrade_makes_nothing(environment: dict[str, str]) -> None:
 
 
 @pytest.mark.thorough
-def test_files_that_were_made_of_others_are_collected(environment: dict[str, str]) -> None:
+def test_files_collected_from_other_sources_are_replaced(environment: dict[str, str]) -> None:
     copy = collected(environment) / "css" / "app.css"
     right = copy.read_text()
     copy.write_text("/* of another version */")
@@ -47,14 +47,14 @@ def test_files_that_were_made_of_others_are_collected(environment: dict[str, str
 
 
 @pytest.mark.thorough
-def test_what_is_collected_anybody_may_read_and_nothing_else(environment: dict[str, str]) -> None:
+def test_only_collected_files_are_readable_by_others(environment: dict[str, str]) -> None:
     directory = Path(environment["DATA_DIR"])
     modes = {path.name: path.stat().st_mode & 0o077 for path in directory.iterdir()}
     assert modes.pop("static") == 0o055
     assert not any(modes.values()), modes
 
 
-def test_one_command_makes_an_installation_and_serves_it(site: Site) -> None:
+def test_one_command_creates_an_installation_and_serves_it(site: Site) -> None:
     with Server(site.nothing(), "--upgrade") as server:
         page = httpx.get(server.url, follow_redirects=True)
         assert page.status_code == 200

@@ -320,7 +320,7 @@ def usage_command(*arguments: str) -> str:
 def test_verify_finds_differences_and_rebuild_repairs_them(
     asked: Conversation, changed: str
 ) -> None:
-    assert "The sums hold" in usage_command("verify")
+    assert "The sums are correct" in usage_command("verify")
     long_ago = datetime(2020, 1, 1, tzinfo=UTC).date()
     if changed == "sums":
         ConversationSums.objects.update(cost=39)
@@ -337,7 +337,7 @@ def test_verify_finds_differences_and_rebuild_repairs_them(
     with pytest.raises(CommandError, match="conversation "):
         usage_command("verify")
     usage_command("rebuild")
-    assert "The sums hold" in usage_command("verify")
+    assert "The sums are correct" in usage_command("verify")
     expect_consistent()
 
 

@@ -83,6 +83,6 @@ def test_the_command_reindexes_and_reports_it(
     answered(started_by(alice, "Birds"), connected, f"Of the {CANARY}")
     assert "Birds" not in found(alices, "canary")
     call_command("reindex")
-    assert capsys.readouterr().out == "Searches find all 3 messages and titles.\n"
+    assert capsys.readouterr().out == "All 3 messages and titles are in the search index.\n"
     assert "Birds" in found(alices, "canary")
     index_all()

@@ -128,7 +128,7 @@ def test_rotated_secrets_no_longer_need_the_old_key(
     forget_keys()
     rotated = Printed("rotate_secrets")
     assert rotated.problem == ""
-    assert rotated.out == "2 stored secrets are encrypted by SECRET_KEY now.\n"
+    assert rotated.out == "2 stored secrets are now encrypted with SECRET_KEY.\n"
     assert stored_key() != before
     settings.SECRET_KEY_FALLBACKS = []
     forget_keys()
@@ -175,7 +175,7 @@ Upstream.objects.create(name="Fake", base_url={upstream.base_url!r}, api_key={KE
         assert "can't be read" not in unescape(chat(server))
     assert [request for request in upstream.requests if says_anything(request)]
     told = run(server.environment, "manage.py", "rotate_secrets")
-    assert told.stdout == "1 stored secrets are encrypted by SECRET_KEY now.\n"
+    assert told.stdout == "1 stored secrets are now encrypted with SECRET_KEY.\n"
     del server.environment["SECRET_KEY_FALLBACKS"]
     with server:
         assert "can't be read" not in unescape(chat(server))

@@ -135,9 +135,8 @@ async def test_after_twenty_seconds_a_prompt_is_returned_and_no_finished_reply_i
                 async with within(SOON):
                     await asking.until(lambda: "What you sent will be saved" in asking.problem)
                 pause.release()
-                async with within(
-                    2 * SOON
-                ):  # the last text, and the notice that it isn't saved yet
+                # The last text, and the notice that it isn't saved yet.
+                async with within(2 * SOON):
                     await tab.until_shows(UNSAVED)
                 await asking.until(lambda: "Your text is kept" in asking.problem)
             assert asking.page.root.find("p", id="problem").attributes["data-prompt"] == prompt

@@ -1,8 +1,8 @@
-"""Backups: one archive of the database and of DATA_DIR's own files, for `backup` and `restore`.
+"""Backups: one archive of the database and the files in DATA_DIR, for `backup` and `restore`.
 
-`archive` knows the file, its manifest and how to doubt both; `sqlite` and `postgres` copy a
-database out and in with the database's own tools; `data_dir` tells what else is kept.
-Each raises `CommandError` with what to do.
+`archive` reads, writes and verifies the file and its manifest. `sqlite` and `postgres` dump and
+restore a database with its own tools. `data_dir` lists the other files to back up. All raise
+`CommandError` with a sentence that says what to do.
 
 Imports `accounts`, `models` and what is below them.
 """

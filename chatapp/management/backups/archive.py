@@ -1,7 +1,7 @@
-"""The archive: a zip file of members, and of a manifest with the size and SHA-256 of each.
+"""The archive: a zip file with members and a manifest that has the size and SHA-256 of each.
 
-What is read is untrusted until `verified` has read all of it: a cut or altered archive, a member
-that the manifest does not name, or a name that leads elsewhere is refused.
+An archive is untrusted until `verified` has read all of it. It refuses an archive that is truncated
+or altered, a member that is missing in the manifest, and a name that leads out of the directory.
 """
 
 import hashlib
@@ -37,11 +37,11 @@ class Manifest(msgspec.Struct):
     version: str  # of the app
     made_at: str
     engine: str
-    migrations: list[str]  # that were applied, as app.name
-    rows: dict[str, int]  # of each table
+    migrations: list[str]  # applied ones, as app.name
+    rows: dict[str, int]  # number of rows by table
     secret_fingerprint: str
     members: dict[str, Member]
-    audit_head: str = ""  # where the audit log ended; "" in an archive of before there was one
+    audit_head: str = ""  # end of the audit log; "" in archives older than the audit log
 
 
 class ArchiveWriter:
@@ -64,7 +64,7 @@ class ArchiveWriter:
 
 @contextmanager
 def new_archive(file: Path) -> Iterator[ArchiveWriter]:
-    """Writes to a file beside it, its owner's alone, which takes the name when it is whole."""
+    """Write to a temporary file next to it, readable only by its owner; rename it when complete."""
     descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     part = Path(name)
     try:
@@ -79,7 +79,10 @@ def new_archive(file: Path) -> Iterator[ArchiveWriter]:
 
 
 class Archive:
-    """An archive to read from; `manifest` is believed only after `verify`."""
+    """An archive to read from. Don't trust `manifest` before `verify` has passed.
+
+    Raises `CommandError` for an unknown format, and `BadZipFile` among others for a damaged file.
+    """
 
     def __init__(self, zip_file: ZipFile) -> None:
         self._zip = zip_file
@@ -92,19 +95,19 @@ class Archive:
         manifest = msgspec.json.decode(text, type=Manifest)
         if manifest.format != FORMAT:
             raise CommandError(
-                f"This backup was made by chatapp {manifest.version}, in a form that this version "
-                "does not know. Restore it with that version."
+                f"This backup was made by chatapp {manifest.version}, in a format unknown to this "
+                "version. Restore it with that version."
             )
         return manifest
 
     def _check_members(self) -> None:
-        named = self.manifest.members
+        expected = self.manifest.members
         found = {info.filename: info.file_size for info in self._zip.infolist()}
         found.pop(MANIFEST)
-        stray = [name for name in named if name != DATABASE and not _is_file_of_ours(name)]
-        sizes = {name: member.size for name, member in named.items()}
-        twice = len(self._zip.namelist()) != len(found) + 1
-        if found != sizes or twice or stray or DATABASE not in named:
+        invalid = [name for name in expected if name != DATABASE and not _is_valid_name(name)]
+        sizes = {name: member.size for name, member in expected.items()}
+        has_duplicates = len(self._zip.namelist()) != len(found) + 1
+        if found != sizes or has_duplicates or invalid or DATABASE not in expected:
             raise BadZipFile("members and manifest differ")
 
     @property
@@ -113,7 +116,7 @@ class Archive:
 
     @property
     def files(self) -> dict[str, PurePosixPath]:
-        """The members that are files of DATA_DIR, and their places in it."""
+        """The members that are files in DATA_DIR, with their paths in it."""
         names = (name for name in self.manifest.members if name != DATABASE)
         return {name: PurePosixPath(name.removeprefix(FILES)) for name in names}
 
@@ -127,7 +130,7 @@ class Archive:
             for chunk in progress.counted(self.chunks(name)):
                 digest.update(chunk)
             if digest.hexdigest() != member.sha256:
-                raise BadZipFile(f"{name} is not what the manifest says")
+                raise BadZipFile(f"{name} differs from the manifest")
 
     def extract(self, name: str, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +143,7 @@ def chunks_of(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def write(target: Path, chunks: Iterable[bytes]) -> None:
-    """A new file, its owner's alone, that is on the disk when this returns."""
+    """Write a new file, readable only by its owner, and sync it to disk."""
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         for chunk in chunks:
@@ -149,7 +152,7 @@ def write(target: Path, chunks: Iterable[bytes]) -> None:
         os.fsync(file.fileno())
 
 
-def _is_file_of_ours(name: str) -> bool:
+def _is_valid_name(name: str) -> bool:
     path = name.removeprefix(FILES)
     parts = path.split("/")
     return (
@@ -159,7 +162,7 @@ def _is_file_of_ours(name: str) -> bool:
 
 @contextmanager
 def verified(file: Path, progress: Progress) -> Iterator[Archive]:
-    """The archive, after all of it was read and found to be as it was written."""
+    """Open an archive and verify all of it. Raises `CommandError` if it is damaged."""
     try:
         stream = file.open("rb")
     except OSError as error:
@@ -171,13 +174,13 @@ def verified(file: Path, progress: Progress) -> Iterator[Archive]:
             archive.verify(progress)
         except _DAMAGE as error:
             raise CommandError(
-                f"{file} is damaged or no backup ({error}). Nothing was changed: restore from "
+                f"{file} is damaged or isn't a backup ({error}). Nothing was changed. Restore from "
                 "another copy."
             ) from error
         yield archive
 
 
-# What is raised for bytes that nobody wrote: by zipfile, by its decompressors, by the manifest.
+# Raised for arbitrary bytes by zipfile, its decompressors and the manifest.
 _DAMAGE = (
     BadZipFile,
     EOFError,

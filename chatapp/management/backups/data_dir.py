@@ -1,6 +1,6 @@
-"""What DATA_DIR keeps besides the database: the generated secret key, recordings, uploads.
+"""The files in DATA_DIR to back up besides the database: secret key, recordings, uploads.
 
-Whatever lies there is kept, apart from what is made anew.
+Every file is backed up, except those that can be generated again.
 """
 
 import os
@@ -14,11 +14,11 @@ from chatapp.accounts import erasures
 
 SECRET_KEY = PurePath("secret_key")
 ERASURES = PurePath(erasures.NAME)
-JOURNAL = PurePath("journal")  # of replies that are being written, which is nothing to go back to
+JOURNAL = PurePath("journal")  # of running replies: useless after a restore
 
 
 def files() -> Iterator[PurePath]:
-    """The files to keep, by their place in DATA_DIR."""
+    """Yield the files to back up, as paths relative to DATA_DIR."""
     for folder, folders, names in os.walk(settings.DATA_DIR, followlinks=True):
         here = Path(folder)
         folders[:] = [name for name in folders if is_kept((here / name).relative_to(_root()))]
@@ -29,8 +29,10 @@ def files() -> Iterator[PurePath]:
 
 
 def is_kept(path: PurePath) -> bool:
-    """False for databases, which have tools of their own, for locks, the journal, and what is
-    collected."""
+    """Return whether to back up the file at `path` in DATA_DIR.
+
+    False for databases, which have their own tools, locks, the journal and collected static files.
+    """
     first = path.parts[0]
     is_database = len(path.parts) == 1 and ".sqlite3" in first
     is_collected = _root() / first == Path(settings.STATIC_ROOT or "")
@@ -40,7 +42,7 @@ def is_kept(path: PurePath) -> bool:
 
 
 def fingerprint(secret: str) -> str:
-    """Tells whether two secrets are one, and nothing else of them."""
+    """Return a hash that identifies a secret without revealing it."""
     return salted_hmac("chatapp.backup", "fingerprint", secret, algorithm="sha256").hexdigest()
 
 

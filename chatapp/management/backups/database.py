@@ -1,4 +1,4 @@
-"""What both databases have in common: what a copy holds, and what an empty one does."""
+"""What SQLite and PostgreSQL backups share: the snapshot, and checks of row counts."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,26 +8,26 @@ from django.core.management.base import CommandError
 
 from chatapp.models.audit import Head
 
-# What `migrate` fills by itself.
+# Tables that `migrate` fills.
 SEEDED = frozenset({"django_migrations", "django_content_type", "auth_permission"})
 
-Execute = Callable[[Any], Any]  # of a connection: SQL to a cursor that can be fetched from
+Execute = Callable[[Any], Any]  # runs SQL and returns a cursor
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """A copy of the database as it was at one moment."""
 
-    rows: Mapping[str, int]  # of each table
-    migrations: list[str]  # that were applied, as app.name
-    audit_head: str  # where the audit log ends
-    size: int  # about that of `chunks`, in bytes; 0 where nobody knows
+    rows: Mapping[str, int]  # number of rows by table
+    migrations: list[str]  # applied ones, as app.name
+    audit_head: str  # end of the audit log
+    size: int  # approximate size of `chunks` in bytes; 0 if unknown
     chunks: Iterator[bytes]
 
 
 def counted(execute: Execute, tables: Iterable[str]) -> dict[str, int]:
     return {
-        table: execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]  # noqa: S608 - the database's own names
+        table: execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]  # noqa: S608 - names from the database
         for table in sorted(tables)
     }
 
@@ -40,7 +40,7 @@ def applied(execute: Execute, tables: Iterable[str]) -> list[str]:
 
 
 def audit_head(execute: Execute, tables: Iterable[str]) -> str:
-    """As `chatapp.models.audit.Head` writes it; "" where nothing was recorded yet."""
+    """Return the end of the audit log, formatted as `Head`; "" if it is empty."""
     if "chatapp_audithead" not in tables:
         return ""
     rows = execute("SELECT sequence, link FROM chatapp_audithead").fetchall()
@@ -48,7 +48,7 @@ def audit_head(execute: Execute, tables: Iterable[str]) -> str:
 
 
 def refuse_rows(rows: Mapping[str, int], cure: str) -> None:
-    """Raises `CommandError` where a table holds what somebody may miss."""
+    """Raise `CommandError` if a table has rows that `migrate` didn't create."""
     held = [f"{count} in {table}" for table, count in rows.items() if count and table not in SEEDED]
     if held:
         raise CommandError(
@@ -59,5 +59,5 @@ def refuse_rows(rows: Mapping[str, int], cure: str) -> None:
 def refuse_difference(rows: Mapping[str, int], expected: Mapping[str, int]) -> None:
     if rows != expected:
         raise CommandError(
-            "The restored tables have other numbers of rows than the backup says: do not use them."
+            "The row counts of the restored tables differ from the backup. Don't use this database."
         )

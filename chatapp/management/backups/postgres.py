@@ -1,6 +1,6 @@
-"""PostgreSQL, by pg_dump and pg_restore.
+"""Dump and restore PostgreSQL with pg_dump and pg_restore.
 
-They are told where and as whom to connect by environment variables, since everybody on the machine
+They get the connection's parameters from environment variables, because every user of the machine
 can read a command line.
 """
 
@@ -33,39 +33,39 @@ from chatapp.management.backups.progress import Progress
 
 @contextmanager
 def snapshot(directory: Path, progress: Progress) -> Iterator[Snapshot]:
-    """Dumps the database while others write to it; its rows are counted at the same moment."""
+    """Dump the database while others write to it, and count the rows in the same snapshot."""
     with _session() as session:
         _require("pg_dump", session)
         session.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         tables = _tables(session)
         rows, migrations = counted(session.execute, tables), applied(session.execute, tables)
-        moment = session.execute("SELECT pg_export_snapshot()").fetchone()
-        assert moment
+        exported = session.execute("SELECT pg_export_snapshot()").fetchone()
+        assert exported
         head = audit_head(session.execute, tables)
-        yield Snapshot(rows, migrations, head, 0, _dump(session, moment[0]))
+        yield Snapshot(rows, migrations, head, 0, _dump(session, exported[0]))
 
 
-def _dump(session: psycopg.Connection, moment: str) -> Iterator[bytes]:
+def _dump(session: psycopg.Connection, snapshot_id: str) -> Iterator[bytes]:
     command = [
         "pg_dump",
         "--format=custom",
-        f"--snapshot={moment}",
+        f"--snapshot={snapshot_id}",
         "--no-owner",
         "--no-privileges",
     ]
-    command += ["--compress=0"]  # the archive does it
+    command += ["--compress=0"]  # the archive compresses
     with _run(command, session, stdout=subprocess.PIPE) as process:
         assert process.stdout
         yield from chunks_of(process.stdout)
 
 
 def refuse_unless_empty() -> None:
-    """Raises `CommandError` where the database holds something, or somebody is connected to it."""
+    """Raise `CommandError` if the database has rows or other connections."""
     with _session() as session:
         _require("pg_restore", session)
         refuse_rows(
             counted(session.execute, _tables(session)),
-            "Restore into an empty one: set DATABASE_URL to a new database.",
+            "Restore into an empty database: set DATABASE_URL to a new one.",
         )
         others = session.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
@@ -74,15 +74,15 @@ def refuse_unless_empty() -> None:
         assert others
         if others[0]:
             raise CommandError(
-                f"The database is in use (connections: {others[0]}). Stop the app and what else "
-                "is connected, then restore."
+                f"The database is in use (connections: {others[0]}). Stop the app and all other "
+                "clients, then restore."
             )
 
 
 def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -> None:
-    """Fills the database: with all that was dumped, or with nothing."""
+    """Restore the dump in one transaction: all of it, or nothing."""
     with _session() as session:
-        for table in _tables(session):  # which are empty, and may be of another version
+        for table in _tables(session):  # they are empty, and may be from another version
             session.execute(sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(table)))
         for function in _called_by_triggers(session):
             session.execute(sql.SQL("DROP FUNCTION {}()").format(sql.Identifier(function)))
@@ -91,14 +91,15 @@ def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -
         command += ["--no-owner", "--no-privileges", f"--dbname={session.info.dbname}"]
         with _run(command, session, stdin=subprocess.PIPE) as process:
             assert process.stdin
-            with suppress(BrokenPipeError), process.stdin as stdin:  # it says itself why it ended
+            # pg_restore's own error is reported.
+            with suppress(BrokenPipeError), process.stdin as stdin:
                 for chunk in chunks:
                     stdin.write(chunk)
         refuse_difference(counted(session.execute, _tables(session)), rows)
 
 
 def _session() -> psycopg.Connection:
-    """A connection of its own: Django's come from a pool, which opens several."""
+    """Open a connection outside Django's pool, which would open several."""
     try:
         return psycopg.connect(**connection.get_connection_params())
     except psycopg.OperationalError as error:
@@ -111,7 +112,7 @@ def _tables(session: psycopg.Connection) -> list[str]:
 
 
 def _called_by_triggers(session: psycopg.Connection) -> list[str]:
-    """Names of the app's own functions."""
+    """Return the names of the app's trigger functions."""
     functions = session.execute(
         "SELECT proname FROM pg_proc WHERE pronamespace = current_schema()::regnamespace"
         " AND prorettype = 'trigger'::regtype AND proname LIKE 'chatapp\\_%'"
@@ -120,19 +121,19 @@ def _called_by_triggers(session: psycopg.Connection) -> list[str]:
 
 
 def _require(tool: str, session: psycopg.Connection) -> None:
-    """Raises `CommandError` where the tool is missing, or too old for the server."""
+    """Raise `CommandError` if the tool is missing or too old for the server."""
     server = session.info.server_version // 10000
     cure = f"Install PostgreSQL's client programs, version {server} or newer, and run this again."
     try:
-        told = subprocess.run(  # noqa: S603 - our own words
+        output = subprocess.run(  # noqa: S603 - our own arguments
             [tool, "--version"], capture_output=True, text=True, check=True
         )
     except (OSError, subprocess.CalledProcessError) as error:
         raise CommandError(f"{tool} can't be run: it is not on the PATH. {cure}") from error
-    version = re.search(r"(\d+)", told.stdout)
+    version = re.search(r"(\d+)", output.stdout)
     if not version or int(version[1]) < server:
         raise CommandError(
-            f"{tool} is too old for PostgreSQL {server}: {told.stdout.strip()}. {cure}"
+            f"{tool} is too old for PostgreSQL {server}: {output.stdout.strip()}. {cure}"
         )
 
 
@@ -143,11 +144,11 @@ def _run(
     stdin: int | None = None,
     stdout: int | None = None,
 ) -> "Iterator[subprocess.Popen[bytes]]":
-    """The tool at work; raises `CommandError` with what it said where it fails."""
-    environment = os.environ | _connecting(session)
-    with tempfile.TemporaryFile() as told:
-        with subprocess.Popen(  # noqa: S603 - our own words
-            command, env=environment, stdin=stdin, stdout=stdout, stderr=told
+    """Run a tool. Raises `CommandError` with its output if it fails."""
+    environment = os.environ | _connection_variables(session)
+    with tempfile.TemporaryFile() as errors:
+        with subprocess.Popen(  # noqa: S603 - our own arguments
+            command, env=environment, stdin=stdin, stdout=stdout, stderr=errors
         ) as process:
             try:
                 yield process
@@ -155,16 +156,16 @@ def _run(
                 process.kill()
                 raise
         if process.returncode:
-            raise CommandError(f"{command[0]} failed and left nothing: {_last_words(told)}")
+            raise CommandError(f"{command[0]} failed and left nothing behind: {_text_of(errors)}")
 
 
-def _last_words(told: IO[bytes]) -> str:
-    told.seek(0)
-    return told.read().decode(errors="replace").strip()
+def _text_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace").strip()
 
 
-def _connecting(session: psycopg.Connection) -> dict[str, str]:
-    """The variables by which libpq connects as this session did."""
+def _connection_variables(session: psycopg.Connection) -> dict[str, str]:
+    """Return the environment variables that make libpq connect as this session did."""
     info = session.info
     names = {option.keyword.decode(): option.envvar for option in Conninfo.get_defaults()}
     values = info.get_parameters() | {"password": info.password}

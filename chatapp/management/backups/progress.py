@@ -1,4 +1,4 @@
-"""How far long work is: a line every few seconds, none for what is quick."""
+"""Progress of long work: a line every few seconds, none if the work is quick."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -8,14 +8,14 @@ MEGABYTE = 1 << 20
 
 
 class Progress:
-    """Of bytes; `total` is what they will come to, 0 where nobody knows."""
+    """Counts bytes and calls `tell` with a line; `total` is their expected number, 0 if unknown."""
 
     def __init__(self, tell: Callable[[str], None], doing: str, total: int = 0) -> None:
         self._tell = tell
         self._doing = doing
         self.total = total
         self._done = 0
-        self._told_at = time.monotonic()
+        self._last_line_at = time.monotonic()
 
     def counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
@@ -25,7 +25,7 @@ class Progress:
     def reach(self, done: int) -> None:
         self._done = done
         now = time.monotonic()
-        if now - self._told_at > EVERY_SECONDS:
-            self._told_at = now
+        if now - self._last_line_at > EVERY_SECONDS:
+            self._last_line_at = now
             of = f" of {self.total / MEGABYTE:,.0f}" if self.total else ""
             self._tell(f"{self._doing}: {done / MEGABYTE:,.0f}{of} MB")

@@ -1,4 +1,4 @@
-"""What keeps an archive from being restored here: `CommandError`s, before anything is changed."""
+"""Checks before a restore; each raises `CommandError` before anything is changed."""
 
 import shutil
 
@@ -18,36 +18,40 @@ ENGINES = {
 
 
 def refuse_unfit(archive: Archive) -> None:
-    """Raises `CommandError` where this installation could not use what is in the archive."""
+    """Raise `CommandError` if this installation couldn't use what is in the archive."""
     manifest = archive.manifest
     if manifest.engine != connection.vendor:
         theirs, cure = ENGINES.get(manifest.engine, (manifest.engine, "Use that"))
         raise CommandError(
-            f"This backup is of {theirs}, and this installation uses {connection.display_name}. "
+            f"This backup is from {theirs}, but this installation uses {connection.display_name}. "
             f"{cure}, and restore again."
         )
     if unknown := sorted(set(manifest.migrations) - known_migrations()):
         raise CommandError(
-            f"This backup was made by a newer version, chatapp {manifest.version}: this one does "
-            f"not know {', '.join(unknown)}. Install that version, and restore again."
+            f"This backup was made by a newer version, chatapp {manifest.version}. This version "
+            f"doesn't know {', '.join(unknown)}. Install the newer one, and restore again."
         )
     if data_dir.fingerprint(secret_of(archive)) != manifest.secret_fingerprint:
         raise CommandError(
-            "This backup was made with another SECRET_KEY, without which the upstreams' keys in "
-            "it can't be decrypted. Set SECRET_KEY to what it was then, and restore again."
+            "This backup was made with another SECRET_KEY, which is needed to decrypt the "
+            "upstreams' keys in it. Set SECRET_KEY to that key, and restore again."
         )
     if not all(map(data_dir.is_kept, archive.files.values())):
-        raise CommandError("This backup holds files that no backup holds. Nothing was changed.")
+        raise CommandError(
+            "This backup contains files that don't belong in one. Nothing was changed."
+        )
 
 
 def refuse_files() -> None:
-    """A secret key is there in any case: reading the settings generates one. Who was erased may be
-    told by a file, which the backup does not take the place of."""
+    """Raise `CommandError` if DATA_DIR has files besides the secret key and erasures.jsonl.
+
+    Reading the settings generates a secret key. The list of erasures is kept and merged.
+    """
     expected = (data_dir.SECRET_KEY, data_dir.ERASURES)
     if kept := [str(path) for path in data_dir.files() if path not in expected]:
         raise CommandError(
-            f"This installation is not empty: {settings.DATA_DIR} holds {', '.join(kept[:5])}. "
-            "Nothing was changed. Set DATA_DIR to a new directory, or move them away."
+            f"This installation is not empty: {settings.DATA_DIR} has {', '.join(kept[:5])}. "
+            "Nothing was changed. Set DATA_DIR to a new directory, or move these files away."
         )
 
 
@@ -55,18 +59,18 @@ def refuse_lack_of_space(needed: int) -> None:
     free = shutil.disk_usage(settings.DATA_DIR).free
     if needed > free:
         raise CommandError(
-            f"{settings.DATA_DIR} has {free:,} bytes free and the backup takes {needed:,}. Nothing "
-            "was changed. Make room, and restore again."
+            f"{settings.DATA_DIR} has {free:,} bytes free, but the backup needs {needed:,}. "
+            "Nothing was changed. Free space, and restore again."
         )
 
 
 def known_migrations() -> set[str]:
-    """Those of this version, as `app.name`."""
+    """Return the migrations of this version, as `app.name`."""
     return {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
 
 
 def secret_of(archive: Archive) -> str:
-    """The secret key that the installation will have: the environment's, or else the archive's."""
+    """Return the future secret key: from the environment, or else from the archive."""
     name = FILES + str(data_dir.SECRET_KEY)
     if environment.text("SECRET_KEY") or name not in archive.files:
         return str(settings.SECRET_KEY)

@@ -1,4 +1,4 @@
-"""SQLite's file, by its online backup: https://www.sqlite.org/backup.html."""
+"""Copy SQLite's file with its online backup API: https://www.sqlite.org/backup.html."""
 
 import sqlite3
 import tempfile
@@ -25,7 +25,7 @@ PAGES_AT_ONCE = 1000
 
 @contextmanager
 def snapshot(directory: Path, progress: Progress) -> Iterator[Snapshot]:
-    """Copies the database into a file in `directory`, while others write to it."""
+    """Copy the database into a temporary file in `directory` while others write to it."""
     if not _file().exists():
         raise CommandError(f"There is nothing to back up: {_file()} does not exist.")
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=directory) as folder:
@@ -41,8 +41,8 @@ def snapshot(directory: Path, progress: Progress) -> Iterator[Snapshot]:
 
 def _copy(target: Path, progress: Progress) -> None:
     with closing(sqlite3.connect(_file())) as source, closing(sqlite3.connect(target)) as copy:
-        # What is read from now on is what was there then; without this, each writing of somebody
-        # else would start the copy from the front.
+        # A read transaction keeps one snapshot. Without it, each write by another process would
+        # restart the copy.
         source.execute("BEGIN")
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()
         [page_size] = source.execute("PRAGMA page_size").fetchone()
@@ -52,20 +52,20 @@ def _copy(target: Path, progress: Progress) -> None:
             progress.reach((total - remaining) * page_size)
 
         source.backup(copy, pages=PAGES_AT_ONCE, progress=tell)
-        copy.execute("PRAGMA journal_mode=DELETE")  # so that the one file is all there is
+        copy.execute("PRAGMA journal_mode=DELETE")  # so that there is only one file
 
 
 def refuse_unless_empty() -> None:
-    """Raises `CommandError` where the database holds something, or somebody has it open."""
+    """Raise `CommandError` if the database has rows or is open elsewhere."""
     if not _file().exists():
         return
     with closing(sqlite3.connect(_file(), timeout=0)) as database:
         try:
             refuse_rows(
                 counted(database.execute, _tables(database)),
-                "Restore into an empty one: set DATA_DIR to a new directory.",
+                "Restore into an empty database: set DATA_DIR to a new directory.",
             )
-            # Leaving the write-ahead log takes being alone.
+            # Fails if another connection is open: leaving WAL mode needs exclusive access.
             database.execute("PRAGMA journal_mode=DELETE")
         except sqlite3.OperationalError as error:
             raise CommandError(
@@ -74,7 +74,7 @@ def refuse_unless_empty() -> None:
 
 
 def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -> None:
-    """Puts the database in place: all of it, or none."""
+    """Put the database in place: all of it, or nothing."""
     part = directory / "database"
     write(part, chunks)
     with closing(sqlite3.connect(part)) as database:
@@ -82,14 +82,14 @@ def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -
             refuse_difference(counted(database.execute, _tables(database)), rows)
         except sqlite3.DatabaseError as error:
             raise CommandError(
-                f"The database in this backup is broken ({error}). Nothing was changed: restore "
+                f"The database in this backup is damaged ({error}). Nothing was changed. Restore "
                 "another backup."
             ) from error
     part.rename(_file())
 
 
 def _tables(database: sqlite3.Connection) -> list[str]:
-    """Those with rows of their own: what a virtual one keeps in its shadows follows from others."""
+    """Return the ordinary tables. Virtual tables and their shadow tables derive from others."""
     tables = database.execute(
         "SELECT name FROM pragma_table_list "
         "WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*'"

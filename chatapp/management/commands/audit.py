@@ -1,4 +1,4 @@
-"""`manage.py audit`: verifies the audit log, exports it, and deletes its beginning."""
+"""`manage.py audit`: verify the audit log, export it, or delete its beginning."""
 
 import json
 from datetime import UTC, datetime
@@ -21,14 +21,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        verify = actions.add_parser("verify", help="Say whether the log is as it was written.")
+        verify = actions.add_parser("verify", help="Check that the log was not changed.")
         verify.add_argument(
             "--head",
             action="append",
             default=[],
             type=_head,
             metavar="NUMBER:HASH",
-            help="where it ended once, as the app's own log says every hour; may be given again",
+            help="an earlier end of the log, as the app's log shows every hour; may be repeated",
         )
         verify.add_argument(
             "--backup",
@@ -36,13 +36,13 @@ class Command(BaseCommand):
             default=[],
             type=Path,
             metavar="FILE",
-            help="a backup, whose manifest says where it ended then; may be given again",
+            help="a backup, whose manifest has the end of the log at that time; may be repeated",
         )
         export = actions.add_parser("export", help="Print all events as JSON lines.")
         export.add_argument(
-            "--after", type=int, default=0, metavar="NUMBER", help="only later ones"
+            "--after", type=int, default=0, metavar="NUMBER", help="only later events"
         )
-        prune = actions.add_parser("prune", help="Delete the events of before a day for good.")
+        prune = actions.add_parser("prune", help="Permanently delete the events before a day.")
         prune.add_argument("--before", type=_day, required=True, metavar="YYYY-MM-DD")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -59,29 +59,29 @@ class Command(BaseCommand):
         try:
             verdict = audit.verify(heads)
         except audit.Broken as broken:
-            raise CommandError(f"The audit log does not hold. {broken}") from broken
+            raise CommandError(f"The audit log is not intact. {broken}") from broken
         if not triggers.are_there():
             raise CommandError(
-                "The audit log holds, but the database would let it be changed: its triggers were "
-                "taken away. `manage.py migrate` makes them anew."
+                "The audit log is intact, but the database would allow changes: its triggers were "
+                "removed. Run `manage.py migrate` to create them again."
             )
         if not (verdict.first and verdict.last):
             self.stdout.write("The audit log is empty.")
             return
         self.stdout.write(
-            f"The audit log holds: {_counted(verdict.events)}, from "
+            f"The audit log is intact: {_counted(verdict.events)}, from "
             f"{verdict.first.at:%Y-%m-%d %H:%M} to {verdict.last.at:%Y-%m-%d %H:%M} UTC."
         )
         if verdict.erased:
             self.stdout.write(
-                f"Details that were erased, with a person or for their age: {verdict.erased:,}."
+                f"Details erased with a person or because of their age: {verdict.erased:,}."
             )
         if verdict.old_keys:
             self.stdout.write(
-                f"Events whose key is gone, and for which later ones vouch: {verdict.old_keys:,}."
+                f"Events with an old key, verified through later ones: {verdict.old_keys:,}."
             )
         if heads:
-            self.stdout.write(f"It goes on from where it ended before: {len(heads)} compared.")
+            self.stdout.write(f"It continues from its earlier ends: {len(heads)} compared.")
         self.stdout.write(f"It ends with {verdict.head}")
 
     def _export(self, options: dict[str, Any]) -> None:
@@ -96,11 +96,11 @@ class Command(BaseCommand):
     def _prune(self, options: dict[str, Any]) -> None:
         pruned = audit.prune(options["before"])
         if not pruned.events:
-            self.stdout.write("There is nothing of before that day.")
+            self.stdout.write("There are no events before that day.")
             return
         self.stdout.write(
-            f"{_counted(pruned.events)} are deleted: all up to number {pruned.to}. The log goes on "
-            "from there, and says so."
+            f"Deleted {_counted(pruned.events)}, up to number {pruned.to}. The log continues from "
+            "there and records the deletion."
         )
 
 
@@ -110,7 +110,7 @@ def _counted(events: int) -> str:
 
 def _head(text: str) -> Head:
     if (head := Head.parsed(text)) is None:
-        raise CommandError(f'"{text}" is not where a log ends, for example 17:2bdc15…')
+        raise CommandError(f'"{text}" is not the end of a log, for example 17:2bdc15…')
     return head
 
 
@@ -118,4 +118,4 @@ def _day(text: str) -> datetime:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
-        raise CommandError(f'"{text}" is no day, for example 2026-01-31') from None
+        raise CommandError(f'"{text}" is not a day, for example 2026-01-31') from None

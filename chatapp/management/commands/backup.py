@@ -1,4 +1,4 @@
-"""`manage.py backup`: the whole installation in one archive, while the app runs."""
+"""`manage.py backup`: write the whole installation into one archive, while the app runs."""
 
 import tomllib
 from contextlib import suppress
@@ -26,20 +26,20 @@ from chatapp.models import AuditHead, audit
 
 
 class Command(BaseCommand):
-    help = "Write the database and DATA_DIR's own files into one archive, while the app runs."
+    help = "Write the database and the files in DATA_DIR into one archive, while the app runs."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path, help="the archive, a new file")
 
     def handle(self, *args: Any, **options: Any) -> None:
         file = options["file"].absolute()
-        _refuse_place(file)
+        _refuse_location(file)
         try:
             with new_archive(file) as archive:
                 manifest = self._fill(archive, file.parent)
         except OSError as error:
             raise CommandError(
-                f"Nothing is backed up. {error.filename or file}: {error.strerror}."
+                f"The backup failed. {error.filename or file}: {error.strerror}."
             ) from error
         files = len(manifest.members) - 1
         self.stdout.write(
@@ -49,8 +49,8 @@ class Command(BaseCommand):
         self.stdout.write(_about_secret(manifest))
 
     def _fill(self, archive: ArchiveWriter, directory: Path) -> Manifest:
-        """The database first, so that the files it names are still there or newer."""
-        _record()
+        """Copy the database first, so that the files it refers to are there or newer."""
+        _record_event()
         database = postgres if connection.vendor == "postgresql" else sqlite
         version = _version()
         made_at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -58,7 +58,7 @@ class Command(BaseCommand):
             progress = self._progress("Writing", snapshot.size)
             archive.add(DATABASE, progress.counted(snapshot.chunks))
         for path in data_dir.files():
-            # One that is gone by now was deleted meanwhile.
+            # A missing file was deleted meanwhile.
             with suppress(FileNotFoundError), (settings.DATA_DIR / path).open("rb") as stream:
                 archive.add(FILES + path.as_posix(), chunks_of(stream))
         manifest = Manifest(
@@ -79,24 +79,29 @@ class Command(BaseCommand):
         return Progress(lambda line: self.stderr.write(line, self.style.NOTICE), doing, total)
 
 
-def _refuse_place(file: Path) -> None:
+def _refuse_location(file: Path) -> None:
     if file.exists():
         raise CommandError(f"{file} exists. Name another file, or remove it.")
     if not file.parent.is_dir():
-        raise CommandError(f"{file.parent} is no directory. Make it, or name another place.")
+        raise CommandError(
+            f"{file.parent} is not a directory. Create it, or choose another location."
+        )
     if file.resolve().is_relative_to(settings.DATA_DIR):
         raise CommandError(
-            f"{file} is in DATA_DIR, which is what is backed up. Name a place outside of it, best "
-            "on another disk."
+            f"{file} is in DATA_DIR, which is what is backed up. Choose a location outside of it, "
+            "preferably on another disk."
         )
 
 
-def _record() -> None:
-    """First, so that the backup itself has it. A database of before there was a log has none, and
-    SQLite would make the file that is missing."""
+def _record_event() -> None:
+    """Record the event before the copy, so that the backup contains it.
+
+    Skipped if the database is older than the audit log, or if SQLite's file is missing, which
+    connecting would create.
+    """
     name = connection.settings_dict["NAME"]
-    is_there = connection.vendor != "sqlite" or Path(name).exists()
-    if is_there and AuditHead._meta.db_table in connection.introspection.table_names():
+    exists = connection.vendor != "sqlite" or Path(name).exists()
+    if exists and AuditHead._meta.db_table in connection.introspection.table_names():
         with transaction.atomic():
             audit.record("backup.made", actor=None)
 
@@ -105,12 +110,12 @@ def _about_secret(manifest: Manifest) -> str:
     is_inside = FILES + str(data_dir.SECRET_KEY) in manifest.members
     if is_inside and not environment.text("SECRET_KEY"):
         return (
-            "It holds the secret key, which decrypts upstream keys and signs sessions: keep it as "
-            "secret as the installation itself."
+            "It contains the secret key, which decrypts upstream keys and signs sessions. Keep it "
+            "as secret as the installation itself."
         )
     return (
-        "It does not hold SECRET_KEY, which came from the environment: keep that elsewhere, since "
-        "restoring needs it. The conversations in it are as private as they were."
+        "It does not contain SECRET_KEY, which came from the environment. Keep that elsewhere: "
+        "restoring needs it. The chats in the backup are as private as those in the app."
     )
 
 

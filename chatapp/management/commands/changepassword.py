@@ -1,4 +1,4 @@
-"""`manage.py changepassword`: Django's, with an event of it in the audit log."""
+"""`manage.py changepassword`: Django's command, recorded in the audit log."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py check_upstream`: what a gateway does, as a table; exit status 1 if it can't serve."""
+"""`manage.py check_upstream`: check a gateway, print a table; exit status 1 if it can't serve."""
 
 import asyncio
 from typing import Any
@@ -9,11 +9,11 @@ from chatapp.management.targets import add_target_arguments, target_endpoint
 from chatapp.tools import CLOCK
 from chatapp.upstream.check import check
 
-LIMIT_SECONDS = 300.0  # a model may have to be loaded first
+LIMIT_SECONDS = 300.0  # a model may have to load first
 
 
 class Command(BaseCommand):
-    help = "Ask a gateway a few short questions and print what it does."
+    help = "Ask a gateway a few short questions and print what it supports."
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_target_arguments(parser)

@@ -1,7 +1,7 @@
-"""`manage.py collectstatic`: Django's, which compares what files hold and not when they were made.
+"""`manage.py collectstatic`: Django's command, but it compares contents instead of times.
 
-A new version unpacked from an archive has files older than the copies of the version before, and
-Django's own would leave those where they are.
+The files of a new version unpacked from an archive are older than the copies of the previous
+version, which Django's own command would therefore keep.
 """
 
 import os
@@ -16,22 +16,22 @@ from chatapp.management import static_sources
 from chatapp.management.sentences import in_sentences
 
 CHUNK = 256 * 1024
-READABLE = 0o022  # the umask: what browsers are served may be anyone's
+READABLE = 0o022  # the umask: anyone may read what browsers are served
 
 
 class Command(collectstatic.Command):
     def handle(self, **options: Any) -> str | None:
         with in_sentences(), _umask(READABLE):
             sources = static_sources.fingerprint()
-            told: str | None = super().handle(**options)
+            summary: str | None = super().handle(**options)
             if not self.dry_run:
                 static_sources.remember(sources)
-        return told
+        return summary
 
     def delete_file(self, path: str, prefixed_path: str, source_storage: Storage) -> bool:
-        """Whether the file is to be copied; makes way for it where an older copy holds other bytes.
+        """Return whether to copy the file; delete a copy that has different content.
 
-        Called for each file by Django's command, before it copies.
+        Django's command calls this for each file before it copies.
         """
         if not self.storage.exists(prefixed_path):
             return True

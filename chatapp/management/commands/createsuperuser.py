@@ -1,4 +1,4 @@
-"""`manage.py createsuperuser`: Django's, with an event of it in the audit log."""
+"""`manage.py createsuperuser`: Django's command, recorded in the audit log."""
 
 from typing import Any
 

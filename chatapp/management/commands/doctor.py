@@ -1,5 +1,4 @@
-"""`manage.py doctor`: what is right and wrong with this installation; exit status 1 if something
-failed."""
+"""`manage.py doctor`: check this installation; exit status 1 if a check failed."""
 
 import shutil
 from argparse import ArgumentTypeError
@@ -15,22 +14,22 @@ MAX_WIDTH = 100
 
 
 class Command(BaseCommand):
-    help = "Check this installation and, with --url, the way to it; say what to set or run."
-    # They are among the checks, and must not keep the others from being made.
+    help = "Check this installation and, with --url, its public address; say what to set or run."
+    # The doctor runs them itself; their failure must not prevent its other checks.
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--url",
             type=_public_url,
-            help="the public address, for example https://chat.example.org, to be checked too",
+            help="also check this public address, for example https://chat.example.org",
         )
         parser.add_argument(
             "--idle",
             type=_seconds,
             default=IDLE_SECONDS,
             metavar="SECONDS",
-            help="how long a silent socket must stay open through the public address "
+            help="how long a silent WebSocket must stay open through the public address "
             "(default: %(default)g)",
         )
 
@@ -68,7 +67,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
     def show_waiting(self, left: float) -> None:
-        """One line that counts down in a terminal; nothing elsewhere."""
+        """Show a countdown, only in a terminal."""
         if self.stderr.isatty():
             self.stderr.write(f"\r  waiting  Idle socket      {left:3.0f} s more", ending="")
             self.stderr.flush()
@@ -82,7 +81,7 @@ class Command(BaseCommand):
 def _public_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
-        raise ArgumentTypeError(f'"{text}" is no address, for example https://chat.example.org')
+        raise ArgumentTypeError(f'"{text}" is not an address, for example https://chat.example.org')
     return text
 
 

@@ -1,4 +1,4 @@
-"""`manage.py housekeeping`: deletes at once what the app deletes by itself every hour."""
+"""`manage.py housekeeping`: do now what the app does every hour."""
 
 import time
 from collections import Counter
@@ -19,21 +19,21 @@ KINDS: Mapping[str, str] = {
     "conversations": "conversations",
     "messages": "messages",
     "images": "images",
-    "details": "details of the audit log",
+    "details": "details in the audit log",
 }
 
 
 class Command(BaseCommand):
     help = (
-        "Deletes for good what has been in the trash for thirty days, and what is kept no longer "
-        "by what is set under /retention/; after somebody was erased, has the database's files "
-        "written anew. May be run while the app serves, and be stopped and started again; only to "
-        "a file of SQLite's nobody writes while it is written anew, ten seconds for each GB."
+        "Permanently delete what has been in the trash for thirty days and what is older than "
+        "/retention/ allows. If somebody was erased, rewrite the database's files. Can be run "
+        "while the app is running, and stopped and started again. While a SQLite file is "
+        "rewritten, ten seconds for each GB, nothing else can be written."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--dry-run", action="store_true", help="say what would go, and delete nothing"
+            "--dry-run", action="store_true", help="show what would be deleted, and delete nothing"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -44,21 +44,19 @@ class Command(BaseCommand):
         over = timezone.now() - timedelta(days=TRASH_DAYS)
         trash = Conversation.objects.purgeable().count()
         deleted = Message.objects.purgeable(over).count()
-        self.stdout.write(f"Of the trash: {trash:,} conversations")
-        self.stdout.write(f"Deleted in conversations: {deleted:,} messages")
-        self.stdout.write(
-            f"Kept for as long as is set: {_in_words(Retention.now().preview().counts)}"
-        )
+        self.stdout.write(f"Conversations in the trash for {TRASH_DAYS} days or more: {trash:,}")
+        self.stdout.write(f"Messages deleted {TRASH_DAYS} days ago or earlier: {deleted:,}")
+        self.stdout.write(f"Past their retention: {_in_words(Retention.now().preview().counts)}")
 
     def _clean_up(self) -> None:
-        told_at, gone = time.monotonic(), Counter[str]()
+        last_line_at, gone = time.monotonic(), Counter[str]()
         for steps, gone in enumerate(cleaning(), 1):
-            if time.monotonic() - told_at > EVERY_SECONDS:
-                told_at = time.monotonic()
-                self.stdout.write(f"{steps:,} steps; kept for as long as is set: {_in_words(gone)}")
-        self.stdout.write("What was to be deleted is deleted.")
+            if time.monotonic() - last_line_at > EVERY_SECONDS:
+                last_line_at = time.monotonic()
+                self.stdout.write(f"{steps:,} steps; past their retention: {_in_words(gone)}")
+        self.stdout.write("Everything due was deleted.")
         if gone:
-            self.stdout.write(f"Kept for as long as was set: {_in_words(gone)}")
+            self.stdout.write(f"Deleted past their retention: {_in_words(gone)}")
 
 
 def _in_words(counts: Counter[str]) -> str:

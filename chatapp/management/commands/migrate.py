@@ -1,7 +1,7 @@
-"""`manage.py migrate`: Django's, in one process at a time.
+"""`manage.py migrate`: Django's command, run by one process at a time.
 
-So every process of a deployment may migrate as it starts: the first one does it, and the others
-wait and find nothing left to do.
+So every process of a deployment may migrate when it starts: the first one does, and the others wait
+and find nothing to do.
 """
 
 from typing import Any
@@ -20,8 +20,8 @@ class Command(migrate.Command):
         with in_sentences():
             if connection.vendor == "sqlite" and not options.get("plan"):
                 _try_to_write()
-            told: str | None = super().execute(*args, **options)
-        return told
+            output: str | None = super().execute(*args, **options)
+        return output
 
     def handle(self, *args: Any, **options: Any) -> None:
         make_private(settings.DATA_DIR)
@@ -30,8 +30,10 @@ class Command(migrate.Command):
 
 
 def _try_to_write() -> None:
-    """Else Django's checks, which come first, take a database that can't be written for a SQLite
-    that knows no JSON."""
+    """Raise an error if the database is read-only.
+
+    Otherwise Django's checks, which run first, would report a SQLite without JSON support.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("CREATE TABLE chatapp_tried (id integer)")
         transaction.set_rollback(True)

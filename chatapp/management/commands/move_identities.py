@@ -1,4 +1,4 @@
-"""`manage.py move_identities`: keeps people's identities when the provider's issuer has changed."""
+"""`manage.py move_identities`: keep people's identities when the provider's issuer changed."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from chatapp.accounts import identities
 
 class Command(BaseCommand):
     help = (
-        "Let those who signed in by the organisation's sign-in under another issuer sign in under "
-        "the one that CHATAPP_OIDC_URL has now. Run it only if the provider has moved and its "
-        "subjects are the same people: whoever has a subject there gets the account."
+        "Move identities of the organisation's sign-in from an old issuer to the one that "
+        "CHATAPP_OIDC_URL has now. Run this only if the provider has moved and each subject is "
+        "still the same person: signing in with a subject opens its account."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("issuer", help="the old issuer, as manage.py doctor names it")
+        parser.add_argument("issuer", help="the old issuer, as shown by manage.py doctor")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.CHATAPP_OIDC_URL:
@@ -31,6 +31,6 @@ class Command(BaseCommand):
         self.stdout.write(f"Identities moved to {issuer}: {moved}.")
         if left:
             raise CommandError(
-                f"{left} were left: somebody has signed in by the same subject of {issuer} before, "
-                "and has an account of their own by it. Remove that account, then run this again."
+                f"{left} were not moved: someone has already signed in with the same subject of "
+                f"{issuer} and has another account. Remove that account, then run this again."
             )

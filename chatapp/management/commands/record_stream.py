@@ -1,7 +1,6 @@
-"""`manage.py record_stream`: a gateway's answer, byte by byte with its timing, as one file.
+"""`manage.py record_stream`: record a gateway's response in a file, byte by byte with its timing.
 
-The file can be sent to whoever is to look at it: it holds the answer, but neither the key nor the
-prompt.
+The file is safe to share: it contains the response, but neither the key nor the prompt.
 """
 
 import asyncio
@@ -27,12 +26,12 @@ PROMPT = "Tell me in three sentences why the sky is blue."
 
 
 class Command(BaseCommand):
-    help = "Record a gateway's answer with its timing, to be replayed by the demo and the tests."
+    help = "Record a gateway's answer with its timing, for replay by the demo and the tests."
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_target_arguments(parser)
         parser.add_argument("--model", required=True, help="the model to ask")
-        parser.add_argument("--prompt", default=PROMPT, help="what to ask it; is not recorded")
+        parser.add_argument("--prompt", default=PROMPT, help="what to ask it; not recorded")
         parser.add_argument(
             "--output", type=Path, help="the file (default: DATA_DIR/recordings/MODEL.jsonl)"
         )
@@ -47,11 +46,13 @@ class Command(BaseCommand):
             recording = asyncio.run(_record(endpoint, options["model"], options["prompt"]))
         except UpstreamFailed as failed:
             problem = sentences(visible_finding(problem_of_error(failed.error), endpoint.secret))
-            raise CommandError(f"Nothing is recorded. {problem}") from failed
-        with _told(file):
+            raise CommandError(f"Nothing was recorded. {problem}") from failed
+        with _reporting_errors(file):
             file.write_text(recording.dump(), encoding="utf-8", newline="")
-        self.stdout.write(f"Recorded in {file}: {_sum_of(recording)}")
-        self.stdout.write(f"It reads as: {_reading_of(answer_of(recording, endpoint.secret))}")
+        self.stdout.write(f"Recorded in {file}: {_summary_of(recording)}")
+        self.stdout.write(
+            f"The app reads it as: {_reading_of(answer_of(recording, endpoint.secret))}"
+        )
         self.stdout.write(_replaying(file, replayed))
 
 
@@ -70,15 +71,15 @@ async def _record(endpoint: Endpoint, model: str, prompt: str) -> Recording:
 
 
 def _make_room(file: Path) -> None:
-    """Find out that there is no place for the file before tokens are spent."""
+    """Raise `CommandError` if the file can't be created, before tokens are spent."""
     if file.exists():
         raise CommandError(f"{file} exists. Name another file with --output, or remove it.")
-    with _told(file):
+    with _reporting_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
-def _told(file: Path) -> Iterator[None]:
+def _reporting_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -89,7 +90,7 @@ def _file_name(model: str) -> str:
     return re.sub(r"[^\w.-]+", "-", model, flags=re.ASCII).strip("-.") or "recording"
 
 
-def _sum_of(recording: Recording) -> str:
+def _summary_of(recording: Recording) -> str:
     seconds = recording.reads[-1].at if recording.reads else 0.0
     cut = ", then the connection was lost" if recording.is_cut else ""
     return (
@@ -99,7 +100,7 @@ def _sum_of(recording: Recording) -> str:
 
 
 def _reading_of(answer: Answer) -> str:
-    """How the app would show it."""
+    """Describe how the app would show the answer."""
     reply = answer.reply
     texts = {"reasoning": reply.reasoning, "answer": reply.answer, "refusal": reply.refusal}
     parts = [f"{len(text):,} characters of {name}" for name, text in texts.items() if text]
@@ -116,4 +117,4 @@ def _replaying(file: Path, replayed: Path) -> str:
         demo = f"The built-in demo offers it as the model replay-{file.stem}"
     else:
         demo = f"Copy it to {replayed} and the built-in demo offers it as replay-{file.stem}"
-    return f"{demo}; in tests, put it into tests/recordings. Neither key nor prompt is in it."
+    return f"{demo}. For tests, put it into tests/recordings. It has neither key nor prompt."

@@ -1,4 +1,4 @@
-"""`manage.py reindex`: makes what searches read anew, of all that is stored."""
+"""`manage.py reindex`: rebuild the search index from everything that is stored."""
 
 import time
 from typing import Any
@@ -14,16 +14,16 @@ EVERY_SECONDS = 3.0
 
 class Command(BaseCommand):
     help = (
-        "Make the search index anew, of every message and title, bit by bit. May be run while the "
-        "app serves, and be stopped and started again."
+        "Rebuild the search index of all messages and titles, step by step. Can be run while the "
+        "app is running, and stopped and started again."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        told_at, done = time.monotonic(), 0
+        last_line_at, done = time.monotonic(), 0
         with in_sentences():
             for done, total in reindex():
-                if time.monotonic() - told_at > EVERY_SECONDS:
-                    told_at = time.monotonic()
+                if time.monotonic() - last_line_at > EVERY_SECONDS:
+                    last_line_at = time.monotonic()
                     self.stdout.write(f"{done:,} of {total:,} messages and titles")
             full_text.clear_deleted(connection)
-        self.stdout.write(f"Searches find all {done:,} messages and titles.")
+        self.stdout.write(f"All {done:,} messages and titles are in the search index.")

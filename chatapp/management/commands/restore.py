@@ -1,4 +1,4 @@
-"""`manage.py restore`: what `manage.py backup` wrote, into an empty installation."""
+"""`manage.py restore`: restore a backup into an empty installation."""
 
 import tempfile
 from pathlib import Path
@@ -19,13 +19,13 @@ from chatapp.models import Message, Process, User, audit
 from chatapp.models.vacuuming import vacuum_erased
 
 WITHOUT_ERASURES = (
-    "There is no erasures.jsonl in DATA_DIR: who was erased after this backup was made is back. If "
-    "anybody was, restore again with that file of the installation before in DATA_DIR."
+    "There is no erasures.jsonl in DATA_DIR, so people who were erased after this backup was made "
+    "are back. If anyone was erased, restore again with that file from the old installation."
 )
 
 
 class Command(BaseCommand):
-    help = "Restore an archive of `backup` into an empty installation; the app must not run."
+    help = "Restore an archive made by `backup` into an empty installation. Stop the app first."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path, help="the archive")
@@ -44,47 +44,49 @@ class Command(BaseCommand):
                 progress = self._progress("Restoring", archive.manifest.members[DATABASE].size)
                 chunks = progress.counted(archive.chunks(DATABASE))
                 database.restore(chunks, archive.manifest.rows, Path(folder))
-                told = erasures.read(files / data_dir.ERASURES)
+                archived = erasures.read(files / data_dir.ERASURES)
                 for path in archive.files.values():
                     if path != data_dir.ERASURES:
                         _put_in_place(files / path, settings.DATA_DIR / path)
-            self._tell(archive)
+            self._report(archive)
             self._bring_up_to_date(archive)
-            self._erase_again(told)
+            self._erase_again(archived)
         self.stdout.write("Start the app.")
 
-    def _tell(self, archive: Archive) -> None:
+    def _report(self, archive: Archive) -> None:
         manifest = archive.manifest
         self.stdout.write(
             f"Restored the backup of {manifest.made_at} by chatapp {manifest.version}: "
             f"{sum(manifest.rows.values()):,} rows of {len(manifest.rows)} tables, as counted "
-            f"then; {len(archive.files)} files."
+            f"at that time, and {len(archive.files)} files."
         )
 
     def _bring_up_to_date(self, archive: Archive) -> None:
-        settings.SECRET_KEY = refusals.secret_of(archive)  # migrations may read what it encrypted
+        settings.SECRET_KEY = refusals.secret_of(archive)  # migrations may decrypt secrets
         missing = refusals.known_migrations() - set(archive.manifest.migrations)
         call_command("migrate", verbosity=0)
         if missing:
-            self.stdout.write(f"Its schema was older: applied {', '.join(sorted(missing))}.")
-        Process.objects.all().delete()  # those of the installation that was copied
+            self.stdout.write(f"Its schema was older. Applied {', '.join(sorted(missing))}.")
+        Process.objects.all().delete()  # from the original installation
         if interrupted := Message.objects.interrupt_orphans():
-            self.stdout.write(f"Replies that were streaming then, now interrupted: {interrupted}.")
+            self.stdout.write(
+                f"Replies that were running then and are now interrupted: {interrupted}."
+            )
         with transaction.atomic():
             audit.record("backup.restored", actor=None, detail={"of": archive.manifest.made_at})
 
-    def _erase_again(self, told: list[Erasure]) -> None:
-        """Who was erased since the backup was made; `told` is what that knows of others."""
+    def _erase_again(self, archived: list[Erasure]) -> None:
+        """Erase the people who were erased since the backup; merge the `archived` erasures."""
         if not erasures.file().exists():
             self.stderr.write(WITHOUT_ERASURES)
         since = erasures.read(erasures.file())
-        if unknown := [one for one in told if one not in since]:
+        if unknown := [one for one in archived if one not in since]:
             erasures.append(unknown)
         reports = erase_again(erasures.still_here(since + unknown))
         vacuum_erased(connection)
-        self.stdout.write(f"People who were erased since, now erased again: {len(reports)}.")
+        self.stdout.write(f"People erased since the backup, now erased again: {len(reports)}.")
         if reports and not User.objects.filter(is_active=True, is_superuser=True).exists():
-            self.stderr.write("Nobody administers it any more: `manage.py createsuperuser`.")
+            self.stderr.write("There is no administrator. Run `manage.py createsuperuser`.")
 
     def _progress(self, doing: str, total: int = 0) -> Progress:
         return Progress(lambda line: self.stderr.write(line, self.style.NOTICE), doing, total)

@@ -1,4 +1,4 @@
-"""`manage.py rotate_secrets`: puts what is stored encrypted under a new SECRET_KEY."""
+"""`manage.py rotate_secrets`: encrypt stored secrets with a new SECRET_KEY."""
 
 from typing import Any
 
@@ -11,16 +11,16 @@ from chatapp.models import audit
 
 class Command(BaseCommand):
     help = (
-        "Encrypt the stored keys and headers anew by SECRET_KEY, those that an old key in "
-        "SECRET_KEY_FALLBACKS still reads among them. May be run while the app serves."
+        "Encrypt all stored secrets with SECRET_KEY, including those that only an old key in "
+        "SECRET_KEY_FALLBACKS can decrypt. Can be run while the app is running."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         done = stored_secrets.rotate()
-        # Signed with the new key, it vouches for all events before it: the old one may go.
+        # This event, signed with the new key, covers all earlier ones: the old key may go.
         with transaction.atomic():
             detail = {"rotated": done.rotated, "unreadable": len(done.problems)}
             audit.record("secrets.rotated", actor=None, detail=detail)
-        self.stdout.write(f"{done.rotated} stored secrets are encrypted by SECRET_KEY now.")
+        self.stdout.write(f"{done.rotated} stored secrets are now encrypted with SECRET_KEY.")
         if done.problems:
             raise CommandError("\n".join(done.problems))

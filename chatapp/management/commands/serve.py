@@ -1,4 +1,4 @@
-"""`manage.py serve`: the one way in, of one process or of several."""
+"""`manage.py serve`: run the app, in one process or several."""
 
 import os
 import secrets
@@ -21,29 +21,29 @@ from chatapp.server.listening import Doors, doors_of
 
 
 class Command(BaseCommand):
-    help = "Serve the app on HOST:PORT until SIGTERM or SIGINT; running replies are saved."
+    help = "Serve the app on HOST:PORT until SIGTERM or SIGINT, then save running replies."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--upgrade",
             action="store_true",
-            help="First do what `manage.py upgrade` does, where there is something to be done.",
+            help="First run `manage.py upgrade`, if necessary.",
         )
         parser.add_argument(
             "--workers",
             type=int,
             default=settings.WORKERS,
-            help="How many processes serve, one for each core that they may have (WORKERS, or 1).",
+            help="The number of processes, usually one per core (default: WORKERS, or 1).",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         workers: int = options["workers"]
         if workers < 1:
-            raise CommandError(f"--workers {workers} would serve nobody: give 1 or more.")
+            raise CommandError(f"--workers {workers} is not enough: give 1 or more.")
         if workers > 1 and not settings.REDIS_URL:
             raise CommandError(
-                f"{workers} workers hear each other by Redis. Set REDIS_URL, for example "
-                "redis://localhost:6379/0; or serve with one worker."
+                f"{workers} workers need Redis to communicate. Set REDIS_URL, for example "
+                "redis://localhost:6379/0, or use one worker."
             )
         if options["upgrade"]:
             upgrade()
@@ -58,20 +58,20 @@ class Command(BaseCommand):
         try:
             self.stdout.write(line)
             self.stdout.flush()
-        except OSError:  # who read it is gone, as after `| head -1`
-            # Or Python would fail on it at its end.
+        except OSError:  # the reader is gone, as after `| head -1`
+            # Otherwise Python would fail when it flushes stdout at exit.
             with Path(os.devnull).open("wb") as nowhere:
                 os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _post(doors: list[Doors]) -> Post | None:
-    """What this process is to do, or the one that it became; None where it is done."""
+    """Return what this process should serve, or None if it is a supervisor that is done."""
     if len(doors) == 1:
         return Post(doors[0])
-    _import_what_all_need()
+    _import_shared_modules()
     connection.close()
     if connection.vendor == "postgresql":
-        connection.close_pool()  # type: ignore[attr-defined]  # whose threads no fork has
+        connection.close_pool()  # type: ignore[attr-defined]  # a fork would lack its threads
     supervisor = Supervisor(doors)
     post = supervisor.post()
     if supervisor.has_failed:
@@ -79,8 +79,8 @@ def _post(doors: list[Doors]) -> Post | None:
     return post
 
 
-def _import_what_all_need() -> None:
-    """So that they share it. None of it may make Twisted's reactor, which is of one process."""
+def _import_shared_modules() -> None:
+    """Import before forking, to share memory. Must not create Twisted's reactor, which can't be."""
     import chatapp.asgi
     import chatapp.server.http_protocol
     import chatapp.server.socket_protocol  # noqa: F401

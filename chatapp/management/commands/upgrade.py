@@ -1,4 +1,4 @@
-"""`manage.py upgrade`: all that a new version needs while the old one still serves."""
+"""`manage.py upgrade`: prepare for a new version, while the old one is still running."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from chatapp.management.upgrading import upgrade
 
 
 class Command(BaseCommand):
-    help = "Migrate the database and collect static files, where there is something to be done."
+    help = "Migrate the database and collect static files, if necessary."
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:

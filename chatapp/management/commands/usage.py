@@ -1,4 +1,4 @@
-"""`manage.py usage`: proves that the sums of usage are the ledger's, and adds them up anew."""
+"""`manage.py usage`: verify that the sums of usage match the ledger, or rebuild them."""
 
 from typing import Any
 
@@ -7,19 +7,19 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatapp.management.sentences import in_sentences
 from chatapp.models import Usage, facts, ledger, rollup
 
-MOST_TOLD = 20
+MOST_LINES = 20
 
 
 class Command(BaseCommand):
-    help = "Prove that the sums of usage are equal to the ledger, or add them up anew."
+    help = "Verify that the sums of usage match the ledger, or rebuild them."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         actions.add_parser("verify", help="Compare the sums of each day and month with the ledger.")
         actions.add_parser(
             "rebuild",
-            help="Add the ledger up anew, also where CHATAPP_TIME_ZONE was changed. The app may "
-            "serve meanwhile; replies that end wait for a moment.",
+            help="Rebuild the sums from the ledger, for example after changing CHATAPP_TIME_ZONE. "
+            "The app may be running; replies that end meanwhile wait a moment.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -33,15 +33,19 @@ class Command(BaseCommand):
         ]
         wrong += [f"conversation {key}" for key in facts.differences()]
         if wrong:
-            more = [f"and {len(wrong) - MOST_TOLD:,} more"] if len(wrong) > MOST_TOLD else []
-            raise CommandError("\n".join(["The sums differ.", *wrong[:MOST_TOLD], *more, _CURE]))
+            more = [f"and {len(wrong) - MOST_LINES:,} more"] if len(wrong) > MOST_LINES else []
+            raise CommandError(
+                "\n".join(["The sums differ from the ledger.", *wrong[:MOST_LINES], *more, _CURE])
+            )
         if misdated := rollup.misdated():
-            raise CommandError(f"{_rows(misdated)} count in days of another zone. {_CURE}")
+            raise CommandError(
+                f"{_rows(misdated)} are counted on days of another time zone. {_CURE}"
+            )
         counted = Usage.objects.exclude(day=None).count()
-        self.stdout.write(f"The sums hold: {_rows(counted)} of every day and month.")
+        self.stdout.write(f"The sums are correct: {_rows(counted)}, for every day and month.")
         if waiting := Usage.objects.filter(day=None).count():
             self.stdout.write(
-                f"{_rows(waiting)} of a process of the version before will count in a minute."
+                f"{_rows(waiting)}, written by the previous version, will be counted in a minute."
             )
 
     def _rebuild(self) -> None:
@@ -49,10 +53,10 @@ class Command(BaseCommand):
             pass
         rollup.rebuild()
         facts.rebuild()
-        self.stdout.write("The sums are made anew.")
+        self.stdout.write("The sums were rebuilt.")
 
 
-_CURE = "`manage.py usage rebuild` adds them up anew."
+_CURE = "Run `manage.py usage rebuild`."
 
 
 def _rows(count: int) -> str:

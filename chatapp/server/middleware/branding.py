@@ -8,11 +8,8 @@ from django.http import HttpRequest, HttpResponse
 
 from chatapp.models import Installation
 
-PROBES = (
-    "/healthz",
-    "/readyz",
-    "/metrics",
-)  # they render no page and must answer without a database
+# They render no page and must answer without a database.
+PROBES = ("/healthz", "/readyz", "/metrics")
 
 
 class BrandingMiddleware:

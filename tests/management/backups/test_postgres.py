@@ -1,4 +1,4 @@
-"""PostgreSQL's own tools: missing, old, and what they are told."""
+"""PostgreSQL's client programs: missing, too old, and how they get the password."""
 
 import subprocess
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.support.live import Server, run
 
 @pytest.fixture
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: dict[str, str]) -> Path:
-    """A folder of programs that are found first."""
+    """The only folder on the PATH."""
     if "DATABASE_URL" not in empty:
         pytest.skip("DATABASE_URL is not set")
     folder = tmp_path / "tools"
@@ -25,24 +25,24 @@ def program(file: Path, script: str) -> None:
     file.chmod(0o755)
 
 
-def test_a_missing_or_old_pg_dump_is_told(
+def test_a_missing_or_old_pg_dump_is_reported(
     installation: Server, tools: Path, tmp_path: Path
 ) -> None:
-    def said() -> str:
+    def error() -> str:
         target = str(tmp_path / "a.zip")
         done = run(installation.environment, "manage.py", "backup", target, check=False)
         assert "Traceback" not in done.stderr
         return done.stderr
 
-    assert "pg_dump can't be run" in said()
+    assert "pg_dump can't be run" in error()
     program(tools / "pg_dump", "echo 'pg_dump (PostgreSQL) 9.6.24'")
-    assert "pg_dump is too old for PostgreSQL" in said()
+    assert "pg_dump is too old for PostgreSQL" in error()
     program(tools / "pg_dump", 'test "$1" = --version && echo 99 && exit; echo broken >&2; exit 1')
-    assert "pg_dump failed and left nothing: broken" in said()
+    assert "pg_dump failed and left nothing behind: broken" in error()
     assert [path.name for path in tmp_path.iterdir()] == ["tools"]
 
 
-def test_the_password_is_on_no_command_line(
+def test_the_password_is_not_on_a_command_line(
     installation: Server, tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()  # the real PATH

@@ -1,4 +1,4 @@
-"""How far long work is."""
+"""Progress of long work."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from chatapp.management.backups import progress
 from chatapp.management.backups.progress import Progress
 
 
-def test_long_work_tells_how_far_it_is_and_quick_work_nothing(
+def test_only_long_work_reports_progress(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[str] = []
+    lines: list[str] = []
     chunks = [bytes(1 << 20)] * 2
-    assert list(Progress(told.append, "Writing", 2 << 20).counted(chunks)) == chunks
-    assert told == []
+    assert list(Progress(lines.append, "Writing", 2 << 20).counted(chunks)) == chunks
+    assert lines == []
     monkeypatch.setattr(progress, "EVERY_SECONDS", -1)
-    list(Progress(told.append, "Writing", 2 << 20).counted(chunks))
-    assert told == ["Writing: 1 of 2 MB", "Writing: 2 of 2 MB"]
+    list(Progress(lines.append, "Writing", 2 << 20).counted(chunks))
+    assert lines == ["Writing: 1 of 2 MB", "Writing: 2 of 2 MB"]

@@ -1,4 +1,4 @@
-"""A disk that is too small for what is to be restored."""
+"""A disk that is too small for a restore."""
 
 import pytest
 from django.core.management.base import CommandError
@@ -6,6 +6,8 @@ from django.core.management.base import CommandError
 from chatapp.management.backups.refusals import refuse_lack_of_space
 
 
-def test_a_backup_that_the_disk_can_not_hold_is_refused() -> None:
-    with pytest.raises(CommandError, match=r"bytes free and the backup takes 1,000,0.* Make room"):
+def test_a_backup_that_does_not_fit_on_the_disk_is_refused() -> None:
+    with pytest.raises(
+        CommandError, match=r"bytes free, but the backup needs 1,000,0.* Free space"
+    ):
         refuse_lack_of_space(10**18)

@@ -127,10 +127,10 @@ def test_who_keeps_house_by_hand_is_told_what_goes(olives: Client, alice: User) 
     out = StringIO()
     call_command("housekeeping", "--dry-run", stdout=out)
     assert Conversation.objects.count() == 2
-    assert "Of the trash: 1 conversations" in out.getvalue()
-    assert "Kept for as long as is set: 2 conversations, 2 messages" in out.getvalue()
+    assert "Conversations in the trash for 30 days or more: 1" in out.getvalue()
+    assert "Past their retention: 2 conversations, 2 messages" in out.getvalue()
     out = StringIO()
     call_command("housekeeping", stdout=out)
     assert not Conversation.objects.exists()
-    assert "Kept for as long as was set: 1 conversations, 1 messages" in out.getvalue()
+    assert "Deleted past their retention: 1 conversations, 1 messages" in out.getvalue()
     assert "Housekeeping" in olives.get("/audit/").text

@@ -263,7 +263,7 @@ def told(*words: str) -> str:
 
 
 def test_verify_says_that_the_sums_hold(reply: Message) -> None:
-    assert "The sums hold: 1 row of the ledger" in told("verify")
+    assert "The sums are correct: 1 row of the ledger" in told("verify")
 
 
 @pytest.mark.parametrize("changed", ["taken away", "changed", "made up"])
@@ -280,7 +280,7 @@ def test_verify_finds_what_is_not_the_ledgers_and_rebuild_mends_it(
     with pytest.raises(CommandError, match=r"dailyusage: .*Gateway"):
         told("verify")
     told("rebuild")
-    assert "The sums hold" in told("verify")
+    assert "The sums are correct" in told("verify")
     expect_proven()
 
 
@@ -290,7 +290,7 @@ def test_after_another_zone_is_set_verify_asks_for_a_rebuild(
     moment = datetime(2026, 1, 31, 23, tzinfo=UTC)
     Usage.objects.update(booked_at=moment, day=Usage.day_of(moment))
     settings.CHATAPP_TIME_ZONE = "Europe/Berlin"
-    with pytest.raises(CommandError, match=r"1 row of the ledger .*another zone"):
+    with pytest.raises(CommandError, match=r"1 row of the ledger .*another time zone"):
         told("verify")
     told("rebuild")
     assert DailyUsage.objects.get().day == date(2026, 2, 1)

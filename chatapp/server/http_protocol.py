@@ -101,9 +101,7 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         if self._head_lines == 1:
             self.refuse(414, f"The address is longer than {MAX_LINE_BYTES} bytes.")
         else:
-            self.refuse(
-                431, "The headers are too many or too long. Try deleting this site's cookies."
-            )
+            self.refuse(431, "The headers are too many or too long. Delete this site's cookies.")
 
     def headerReceived(self, line: bytes) -> bool:
         try:

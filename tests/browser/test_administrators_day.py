@@ -142,7 +142,7 @@ def set_a_limit(page: Page) -> None:
     page.get_by_label("For", exact=True).select_option(label="A group together")
     page.get_by_label("Group").select_option(label="Writers")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("A limit is set: 100,000 tokens a month")
+    expect(page.get_by_role("status")).to_contain_text("Limit added: 100,000 tokens a month")
 
 
 def give_up_the_reviewer_role(page: Page) -> None:

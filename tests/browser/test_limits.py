@@ -35,8 +35,8 @@ def test_a_limit_is_set_reached_and_shown(
     page.get_by_label("Amount").fill("10000")
     page.get_by_label("For", exact=True).select_option("person")
     page.get_by_label("Person").fill(alice.username)
-    page.get_by_role("button", name="Set the limit").click()
-    expect(page.get_by_role("status")).to_contain_text("A limit is set: 10,000 tokens a month")
+    page.get_by_role("button", name="Add limit").click()
+    expect(page.get_by_role("status")).to_contain_text("Limit added: 10,000 tokens a month")
 
     tab = sit_down(alice).open()
     upstream.script(role(), *[delta("word " * 1000)] * 3, Stall())

@@ -1,4 +1,4 @@
-"""What an administrator sends of limits and prices: each error says what to do."""
+"""Forms in which administrators enter limits and prices. Each error says what to do."""
 
 from datetime import datetime, time
 from decimal import Decimal
@@ -18,16 +18,16 @@ from chatapp.text.visible import SeenField
 EACH = {"each", "group_each"}
 OF_GROUP = {"group", "group_each"}
 WHOSE = [
-    ("each", "Each person, apart from the others"),
+    ("each", "Each person separately"),
     ("all", "Everybody together"),
     ("person", "One person"),
     ("group", "A group together"),
-    ("group_each", "Each person of a group, apart from the others"),
+    ("group_each", "Each member of a group separately"),
 ]
 
 
 class LimitForm(forms.Form):
-    """A new limit, or another form of one that stands."""
+    """A form that adds a limit, or changes the one passed as `limit`."""
 
     amount = forms.DecimalField(
         label="Amount",
@@ -37,19 +37,19 @@ class LimitForm(forms.Form):
         help_text="0 allows nothing.",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
-    measure = forms.ChoiceField(label="Of", choices=Measure.choices)
+    measure = forms.ChoiceField(label="Unit", choices=Measure.choices)
     period = forms.ChoiceField(
-        label="In",
-        choices=[(Period.DAY, "a day"), (Period.MONTH, "a month"), (Period.EVER, "all, for good")],
+        label="Period",
+        choices=[(Period.DAY, "per day"), (Period.MONTH, "per month"), (Period.EVER, "in total")],
         initial=Period.MONTH,
-        help_text="Of tokens and US dollars. It counts from now on.",
+        help_text="Applies to tokens and US dollars. Counting starts now.",
     )
     whose = forms.ChoiceField(label="For", choices=WHOSE)
     person = forms.CharField(
         label="Person",
         required=False,
         max_length=150,
-        help_text="Their username, where it is for one person.",
+        help_text="The username, if the limit is for one person.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
     )
     group = forms.ModelChoiceField(
@@ -59,21 +59,21 @@ class LimitForm(forms.Form):
         Upstream.objects.defer("api_key"),
         label="Upstream",
         required=False,
-        empty_label="Every one",
+        empty_label="All upstreams",
     )
     model = forms.CharField(
         label="Model",
         required=False,
         max_length=200,
-        help_text="Its id, where it is for one model of that upstream.",
+        help_text="The model ID, if the limit is for one model of that upstream.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
     )
     whom_to_ask = SeenField(
-        label="Whom to ask for more",
+        label="Contact for a higher limit",
         required=False,
         max_length=100,
-        help_text="Who has reached it reads this, for example: Olive, at extension 12. Empty: an "
-        "administrator.",
+        help_text="Shown to people who reach the limit, for example: Olive, at extension 12. "
+        "Leave empty for “an administrator”.",
     )
 
     def __init__(self, *arguments: Any, limit: Limit | None = None, **options: Any) -> None:
@@ -83,58 +83,58 @@ class LimitForm(forms.Form):
             self.initial = _fields_of(limit)
 
     def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = super().clean() or {}
-        whose = given.get("whose")
+        data: dict[str, Any] = super().clean() or {}
+        whose = data.get("whose")
         if whose == "person":
-            self._find_person(given.get("person", ""))
-        if whose in OF_GROUP and not given.get("group") and "group" not in self.errors:
-            self.add_error("group", "Choose the group that it is for.")
-        if given.get("model") and not given.get("upstream"):
+            self._find_person(data.get("person", ""))
+        if whose in OF_GROUP and not data.get("group") and "group" not in self.errors:
+            self.add_error("group", "Choose a group.")
+        if data.get("model") and not data.get("upstream"):
             self.add_error("upstream", "Choose the upstream that has this model.")
-        self._count(given.get("amount"), given.get("measure"))
-        return given
+        self._set_cap(data.get("amount"), data.get("measure"))
+        return data
 
     def kept(self) -> Limit:
-        """The limit as it is now; who calls this saves it."""
-        given, limit = self.cleaned_data, self.limit
-        whose = given["whose"]
-        limit.measure, limit.cap, limit.period = given["measure"], self._cap, given["period"]
+        """Return the limit with the entered values, unsaved."""
+        data, limit = self.cleaned_data, self.limit
+        whose = data["whose"]
+        limit.measure, limit.cap, limit.period = data["measure"], self._cap, data["period"]
         limit.user = self._person if whose == "person" else None
-        limit.group = given["group"] if whose in OF_GROUP else None
+        limit.group = data["group"] if whose in OF_GROUP else None
         limit.is_each = whose in EACH
-        limit.upstream, limit.model = given["upstream"], given["model"]
-        limit.whom_to_ask = given["whom_to_ask"]
+        limit.upstream, limit.model = data["upstream"], data["model"]
+        limit.whom_to_ask = data["whom_to_ask"]
         return limit
 
     def _find_person(self, username: str) -> None:
         self._person = User.objects.filter(username__iexact=username).first() if username else None
         if self._person is None:
-            self.add_error("person", "Enter the username of somebody who has an account.")
+            self.add_error("person", "Enter the username of someone who has an account.")
 
-    def _count(self, amount: Decimal | None, measure: str | None) -> None:
+    def _set_cap(self, amount: Decimal | None, measure: str | None) -> None:
         if amount is None or measure is None:
             return
         if measure != Measure.MONEY and amount % 1:
             self.add_error("amount", "Enter a whole number; only US dollars have cents.")
         self._cap = int(amount * (DOLLAR if measure == Measure.MONEY else 1))
         if self._cap > MOST:
-            self.add_error("amount", "This is more than can be counted. Enter less.")
+            self.add_error("amount", "This amount is too large. Enter a smaller one.")
 
 
 class PriceForm(forms.Form):
-    """What a model costs from a day on."""
+    """A form that adds a model's price, valid from a given day."""
 
     upstream = forms.ModelChoiceField(Upstream.objects.defer("api_key"), label="Upstream")
     model = forms.CharField(
         label="Model",
         max_length=200,
-        help_text="Its id, as the upstream lists it.",
+        help_text="The model ID, as the upstream lists it.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
     )
     holds_from = forms.DateField(
-        label="Holds from",
+        label="Valid from",
         initial=lambda: timezone.localtime(timezone=Limit.zone()).date(),
-        help_text="What was booked before stays as it is.",
+        help_text="Earlier replies keep their cost.",
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
     context_tokens = forms.IntegerField(
@@ -144,11 +144,11 @@ class PriceForm(forms.Form):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         for name, label, help_text in (
-            ("input", "Input", "US dollars for a million tokens."),
-            ("output", "Output", "US dollars for a million tokens."),
-            ("cached", "Input from a cache", "Empty: as all input."),
-            ("cache_write", "Input written to a cache", "Empty: as all input."),
-            ("reasoning", "Reasoning", "Empty: as all output."),
+            ("input", "Input", "US dollars per million tokens."),
+            ("output", "Output", "US dollars per million tokens."),
+            ("cached", "Cached input", "Leave empty to use the input price."),
+            ("cache_write", "Cache writes", "Leave empty to use the input price."),
+            ("reasoning", "Reasoning", "Leave empty to use the output price."),
         ):
             self.fields[name] = forms.DecimalField(
                 label=label,
@@ -163,21 +163,22 @@ class PriceForm(forms.Form):
         self.order_fields(["upstream", "model", "input", "output"])
 
     def clean_holds_from(self) -> datetime:
-        """Midnight of the installation's zone."""
+        """Return midnight of that day in the installation's time zone."""
         day = self.cleaned_data["holds_from"]
         if not 2000 <= day.year < 3000:
-            raise ValidationError("Enter a day of this century, for example 2026-11-22.")
+            raise ValidationError("Enter a date in this century, for example 2026-11-22.")
         return datetime.combine(day, time(), Limit.zone())
 
     def kept(self) -> Price:
-        """The price, not saved yet."""
-        given = dict(self.cleaned_data)
+        """Return the entered price, unsaved; amounts are nano-dollars per million tokens."""
+        data = dict(self.cleaned_data)
         for name in ("input", "output", "cached", "cache_write", "reasoning"):
-            given[name] = None if given[name] is None else int(given[name] * DOLLAR)
-        return Price(source=Price.Source.ADMINISTRATOR, **given)
+            data[name] = None if data[name] is None else int(data[name] * DOLLAR)
+        return Price(source=Price.Source.ADMINISTRATOR, **data)
 
 
 def _fields_of(limit: Limit) -> dict[str, Any]:
+    """Return the initial values of the form for a stored limit."""
     money = limit.measure == Measure.MONEY
     whose = "each" if limit.is_each else "all"
     if limit.user_id:

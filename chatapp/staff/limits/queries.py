@@ -1,4 +1,4 @@
-"""What the staff's page shows of limits and prices."""
+"""Queries for the pages of limits and prices: meters, this month's spending, known prices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,21 +12,22 @@ from chatapp.models import Allowance, Limit, Price, Upstream, Usage, User
 from chatapp.models.limits import Period
 from chatapp.models.meters import Meter
 
-MOST_PEOPLE = 10  # of whom a limit for each is shown
+MOST_PEOPLE = 10  # shown below a limit that applies to each person separately
 MOST_PRICES = 200
 USED_LATELY = timedelta(days=31)
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A limit with its accounts, the fullest first."""
+    """A limit with a meter per account, the fullest first."""
 
     limit: Limit
     meters: list[Meter]
-    unshown: int  # further people
+    unshown: int  # how many more people have used some of it
 
 
 def limits_shown() -> list[Shown]:
+    """Return every limit with its meters."""
     limits = Limit.objects.select_related("user", "group", "upstream").defer("upstream__api_key")
     return [_shown(limit) for limit in limits]
 
@@ -35,8 +36,8 @@ def _shown(limit: Limit) -> Shown:
     accounts = Allowance.objects.filter(limit=limit)
     if not limit.has_each_their_own:
         return Shown(limit, [Meter.of(limit, accounts.filter(user=None).first())], 0)
-    theirs = accounts.exclude(user=None).select_related("user")
-    current = theirs.filter(Q(held__gt=0) | Q(since__gte=limit.begins(timezone.now())))
+    each = accounts.exclude(user=None).select_related("user")
+    current = each.filter(Q(held__gt=0) | Q(since__gte=limit.begins(timezone.now())))
     fullest = current.order_by(-(F("spent") + F("held")), "pk")
     meters = [Meter.of(limit, one, str(one.user)) for one in fullest[:MOST_PEOPLE]]
     return Shown(limit, meters, max(0, current.count() - len(meters)))
@@ -44,18 +45,18 @@ def _shown(limit: Limit) -> Shown:
 
 @dataclass(frozen=True)
 class Spent:
-    """What somebody has used since a moment, as it was booked."""
+    """A person's booked usage since a moment. Money is in nano-dollars."""
 
     since: datetime
     tokens: int
     estimated_tokens: int
     money: int
     estimated_money: int
-    unpriced: int  # replies whose cost nobody knows
+    unpriced: int  # replies and titles of unknown cost
 
 
 def spent_by(user: User) -> Spent:
-    """In this month of the installation's zone."""
+    """Return a person's usage in the current month of the installation's time zone."""
     since, _ = Period.MONTH.around(timezone.now())
     booked = Usage.objects.filter(user=user, booked_at__gte=since)
     is_estimated = Q(provenance=Usage.Provenance.ESTIMATED)
@@ -70,20 +71,23 @@ def spent_by(user: User) -> Spent:
 
 
 def prices_shown() -> list[Price]:
-    """All that an administrator said, and of other sources what holds now."""
+    """Return every price an administrator set, and the newest price from each other source."""
     prices = Price.objects.select_related("upstream").defer("upstream__api_key")
-    said = prices.filter(source=Price.Source.ADMINISTRATOR)
+    entered = prices.filter(source=Price.Source.ADMINISTRATOR)
     newest: Mapping[tuple[int, str, str], Price] = {
         (one.upstream_id, one.model, one.source): one
         for one in prices.exclude(source=Price.Source.ADMINISTRATOR).order_by("holds_from", "pk")
     }
-    heard = [one for one in newest.values() if one.is_known]
-    shown = [*said, *sorted(heard, key=lambda one: (one.upstream.name, one.model))]
+    known = [one for one in newest.values() if one.is_known]
+    shown = [*entered, *sorted(known, key=lambda one: (one.upstream.name, one.model))]
     return shown[:MOST_PRICES]
 
 
 def models_without_price() -> list[tuple[Upstream, str, int]]:
-    """Those that replies were asked of lately, which counted tokens alone, and how many."""
+    """Return recently used models without a price, each with its upstream and reply count.
+
+    Only replies with a known token count are included.
+    """
     lately = Usage.objects.filter(booked_at__gt=timezone.now() - USED_LATELY, cost=None)
     counted = lately.exclude(total_tokens=None).exclude(upstream=None).exclude(model="")
     rows = list(

@@ -1,4 +1,4 @@
-"""Addresses of limits and prices."""
+"""URLs of the pages for limits and prices."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Pages of limits and prices for administrators, and everybody's own."""
+"""Pages where administrators set limits and prices, and where people see their own limits."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,16 +42,16 @@ def new_limit(request: HttpRequest) -> HttpResponse:
             limit = form.kept()
             limit.save()
             _record(request, "limit.added", limit, after=limit.as_record())
-        messages.success(request, f"A limit is set: {limit}.")
+        messages.success(request, f"Limit added: {limit}.")
         return redirect("limits")
-    return _form_page(request, form, "New limit", "Set the limit")
+    return _form_page(request, form, "New limit", "Add limit")
 
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
 def limit(request: HttpRequest, pk: int) -> HttpResponse:
-    """Changes one. What is spent of it stays, as far as it is still of the same."""
+    """Change a limit. Usage counted so far is kept unless what is counted, or for whom, changes."""
     found = get_object_or_404(Limit, pk=pk)
     before, counted = found.as_record(), found.counts
     form = LimitForm(request.POST or None, limit=found)
@@ -61,26 +61,26 @@ def limit(request: HttpRequest, pk: int) -> HttpResponse:
             changed.save()
             if changed.counts != counted:
                 Allowance.objects.remove_of(changed)
-            detail = _differing(before, changed.as_record())
+            detail = _changes(before, changed.as_record())
             _record(request, "limit.changed", changed, **detail)
-        messages.success(request, f"The limit is changed: {changed}.")
+        messages.success(request, f"Limit changed: {changed}.")
         return redirect("limits")
-    return _form_page(request, form, "Change a limit", "Save", removes=found)
+    return _form_page(request, form, "Edit limit", "Save", removable=found)
 
 
 @require_POST
 @administrators_only
 def remove_limit(request: HttpRequest, pk: int) -> HttpResponse:
-    """Replies that run under it go on without it."""
+    """Remove a limit. Running replies continue without it."""
     if not is_confirmed(request):
         return ask_to_confirm(reverse("limits"))
     with transaction.atomic():
         found = get_object_or_404(Limit, pk=pk)
         Allowance.objects.remove_of(found)
         _record(request, "limit.deleted", found, before=found.as_record())
-        told = str(found)
+        description = str(found)
         found.delete()
-    messages.success(request, f"The limit is removed: {told}.")
+    messages.success(request, f"Limit removed: {description}.")
     return redirect("limits")
 
 
@@ -88,33 +88,32 @@ def remove_limit(request: HttpRequest, pk: int) -> HttpResponse:
 @administrators_only
 @confirmed_only
 def new_price(request: HttpRequest) -> HttpResponse:
-    named = {name: request.GET.get(name, "") for name in ("upstream", "model")}
-    form = PriceForm(request.POST or None, initial=named)
+    initial = {name: request.GET.get(name, "") for name in ("upstream", "model")}
+    form = PriceForm(request.POST or None, initial=initial)
     if form.is_valid():
         with transaction.atomic():
             price = form.kept()
-            held = Price.holding(price.upstream_id, price.model, price.holds_from)
+            previous = Price.holding(price.upstream_id, price.model, price.holds_from)
             price.save()
-            _record(
-                request, "price.changed", price, before=held and held.as_set(), after=price.as_set()
-            )
-        messages.success(request, f"The price is set: {price}.")
+            before = previous and previous.as_set()
+            _record(request, "price.changed", price, before=before, after=price.as_set())
+        messages.success(request, f"Price added: {price}.")
         return redirect("limits")
-    return _form_page(request, form, "New price", "Set the price")
+    return _form_page(request, form, "New price", "Add price")
 
 
 @require_POST
 @administrators_only
 def remove_price(request: HttpRequest, pk: int) -> HttpResponse:
-    """One that an administrator said; what was booked by it stays as it is."""
+    """Remove a price that an administrator set. Usage already booked keeps its cost."""
     if not is_confirmed(request):
         return ask_to_confirm(reverse("limits"))
     with transaction.atomic():
         price = get_object_or_404(Price, pk=pk, source=Price.Source.ADMINISTRATOR)
         _record(request, "price.changed", price, before=price.as_set())
-        told = str(price)
+        description = str(price)
         price.delete()
-    messages.success(request, f"The price is removed: {told}.")
+    messages.success(request, f"Price removed: {description}.")
     return redirect("limits")
 
 
@@ -122,7 +121,7 @@ def remove_price(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @login_required
 def own(request: HttpRequest) -> HttpResponse:
-    """How much is left to whoever asks."""
+    """Show people their own limits, and what they have used this month."""
     assert isinstance(request.user, User)
     context = {"meters": meters_of(request.user), "spent": queries.spent_by(request.user)}
     return render(request, "limits/own.html", context)
@@ -133,14 +132,14 @@ def _form_page(
     form: LimitForm | PriceForm,
     title: str,
     button: str,
-    removes: Limit | None = None,
+    removable: Limit | None = None,
 ) -> HttpResponse:
-    context = {"form": form, "title": title, "button": button, "removes": removes}
+    context = {"form": form, "title": title, "button": button, "removable": removable}
     return render(request, "limits/form.html", context)
 
 
-def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What was changed, as it was and as it is."""
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the fields that differ, with their values before and after."""
     names = [name for name in after if before[name] != after[name]]
     return {
         "before": {name: before[name] for name in names},

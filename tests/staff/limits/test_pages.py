@@ -1,4 +1,4 @@
-"""Limits and prices as administrators set them, and what people see of theirs."""
+"""The pages of limits and prices: setting them, and what people see of their own limits."""
 
 from datetime import timedelta
 from typing import Any
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.django_db
 MARKUP = "<script>alert(1)</script>"
 
 
-def said(client: Client, path: str = "/limits/") -> str:
+def page_text(client: Client, path: str = "/limits/") -> str:
     answer = client.get(path)
     assert answer.status_code == 200
     return " ".join(answer.content.decode().split())
 
 
 def post(client: Client, path: str, **fields: Any) -> str:
-    """What the page says after that; or, where it was not taken, instead of that."""
+    """Return the text of the page that follows a post: the form again if it was refused."""
     answer = client.post(path, fields, follow=True)
     assert answer.status_code == 200, answer.content.decode()
     return " ".join(answer.content.decode().split())
@@ -42,12 +42,12 @@ def fields(**given: Any) -> dict[str, Any]:
 # Setting limits
 
 
-def test_where_nothing_is_set_the_page_says_what_a_first_limit_does(olives: Client) -> None:
-    assert "Nothing is limited. A first limit counts from the next prompt on" in said(olives)
+def test_without_limits_the_page_says_when_new_ones_apply(olives: Client) -> None:
+    assert "No limits yet. New limits apply from the next prompt." in page_text(olives)
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [
         ({}, "1,000 tokens a day for each person"),
         ({"whose": "all", "period": "ever"}, "1,000 tokens for good for everybody"),
@@ -62,7 +62,7 @@ def test_where_nothing_is_set_the_page_says_what_a_first_limit_does(olives: Clie
     ],
 )
 def test_an_administrator_sets_a_limit(
-    olives: Client, alice: User, connected: Upstream, given: dict[str, str], told: str
+    olives: Client, alice: User, connected: Upstream, given: dict[str, str], expected: str
 ) -> None:
     named: dict[str, object] = dict(given)
     if "group" in given:
@@ -70,52 +70,52 @@ def test_an_administrator_sets_a_limit(
     if "upstream" in given:
         named["upstream"] = connected.pk
     page = post(olives, "/limits/new/", **fields(**named))
-    assert "A limit is set: " in page
-    assert told in page
+    assert "Limit added: " in page
+    assert expected in page
     made = Limit.objects.get()
-    assert told in str(made)
+    assert expected in str(made)
     assert AuditEvent.objects.filter(action="limit.added", target=str(made.pk)).exists()
-    # As the form that changes it shows it.
+    # The form that changes it shows the same values.
     before = Limit.objects.values().get()
     again = {name: one for name, one in LimitForm(limit=made).initial.items() if one is not None}
     for value in filter(None, map(str, again.values())):
-        assert f'value="{value}"' in said(olives, f"/limits/{made.pk}/")
-    assert "The limit is changed" in post(olives, f"/limits/{made.pk}/", **again)
+        assert f'value="{value}"' in page_text(olives, f"/limits/{made.pk}/")
+    assert "Limit changed" in post(olives, f"/limits/{made.pk}/", **again)
     assert Limit.objects.values().get() == before
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [
         ({"amount": ""}, "This field is required."),
         ({"amount": "-1"}, "greater than or equal to 0"),
         ({"amount": "1.5"}, "Enter a whole number; only US dollars have cents."),
         ({"amount": "1e30"}, "no more than"),
         ({"amount": "NaN"}, "Enter a number."),
-        ({"amount": "9" * 15, "measure": "money"}, "This is more than can be counted."),
+        ({"amount": "9" * 15, "measure": "money"}, "This amount is too large."),
         ({"measure": "minutes"}, "Select a valid choice."),
-        ({"whose": "person"}, "Enter the username of somebody who has an account."),
-        ({"whose": "person", "person": "nobody"}, "Enter the username of somebody"),
+        ({"whose": "person"}, "Enter the username of someone who has an account."),
+        ({"whose": "person", "person": "nobody"}, "Enter the username of someone"),
         ({"whose": "person", "person": "a\x00b"}, "Null characters are not allowed."),
-        ({"whose": "group"}, "Choose the group that it is for."),
+        ({"whose": "group"}, "Choose a group."),
         ({"whose": "group", "group": "999"}, "Select a valid choice."),
         ({"model": "m"}, "Choose the upstream that has this model."),
         ({"whom_to_ask": "x" * 101}, "at most 100 characters"),
     ],
 )
-def test_what_is_no_limit_is_told_where_it_is_wrong(
-    olives: Client, given: dict[str, str], told: str
+def test_an_invalid_limit_is_refused_with_an_error_at_its_field(
+    olives: Client, given: dict[str, str], expected: str
 ) -> None:
-    assert told in post(olives, "/limits/new/", **fields(**given))
+    assert expected in post(olives, "/limits/new/", **fields(**given))
     assert not Limit.objects.exists()
     assert not AuditEvent.objects.filter(action="limit.added").exists()
 
 
-def test_a_changed_cap_keeps_what_is_spent_and_another_measure_does_not(olives: Client) -> None:
+def test_changing_the_cap_keeps_usage_and_changing_the_unit_resets_it(olives: Client) -> None:
     one = limit(500, period="day")
     Allowance.objects.create(limit=one, spent=400, held=50, since=timezone.now())
     post(olives, f"/limits/{one.pk}/", **fields(whose="all", amount="800"))
-    assert "400 tokens used, 50 tokens held" in said(olives)
+    assert "400 tokens used, 50 tokens reserved" in page_text(olives)
     post(olives, f"/limits/{one.pk}/", **fields(whose="all", amount="8", measure="money"))
     assert not Allowance.objects.exists()
     assert AuditEvent.objects.filter(action="limit.changed").count() == 2
@@ -133,30 +133,32 @@ CHANGES = {
 }
 
 
-def test_a_change_of_each_field_of_a_limit_is_known_here() -> None:
+def test_changes_covers_every_field_of_a_limit() -> None:
     names = {field.name for field in Limit._meta.fields}
     assert names - {"id", "whom_to_ask"} == CHANGES.keys()
 
 
-def test_the_log_names_nobody_whom_a_limit_was_of_or_whom_it_names(
+def test_the_log_names_neither_the_person_of_a_limit_nor_its_contact(
     olives: Client, olive: User, alice: User, bob: User
 ) -> None:
-    whose = {"whose": "person", "person": "alice", "whom_to_ask": "Alice's neighbour"}
-    post(olives, "/limits/new/", **fields(**whose))
+    personal = {"whose": "person", "person": "alice", "whom_to_ask": "Alice's neighbour"}
+    post(olives, "/limits/new/", **fields(**personal))
     one = Limit.objects.get()
     page = f"/limits/{one.pk}/"
     post(olives, page, **fields(whose="person", person="bob", whom_to_ask="Alice herself"))
     event = AuditEvent.objects.get(action="limit.changed")
     assert event.detail.said == {"before": {"user": alice.pk}, "after": {"user": bob.pk}}
-    assert '<td dir="auto">alice</td>' in said(olives, "/audit/")
-    assert f"{Limit.objects.get()} (limit {one.pk})" in said(olives, "/audit/")
+    assert '<td dir="auto">alice</td>' in page_text(olives, "/audit/")
+    assert f"{Limit.objects.get()} (limit {one.pk})" in page_text(olives, "/audit/")
     erase([alice])
     assert "alice" not in "".join(AuditDetail.objects.values_list("content", flat=True)).lower()
-    assert f">person {event.detail.said['before']['user']}, erased</td>" in said(olives, "/audit/")
+    assert f">person {event.detail.said['before']['user']}, erased</td>" in page_text(
+        olives, "/audit/"
+    )
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_the_log_says_before_and_after_of_each_field_of_a_limit(
+def test_the_log_has_each_changed_field_of_a_limit_before_and_after(
     olives: Client, alice: User, connected: Upstream, name: str
 ) -> None:
     given: dict[str, Any] = dict(CHANGES[name])
@@ -167,24 +169,24 @@ def test_the_log_says_before_and_after_of_each_field_of_a_limit(
     one = limit(500, period="day")
     page = f"/limits/{one.pk}/"
     post(olives, page, **(fields(whose="all", amount="500") | given))
-    told = AuditEvent.objects.get(action="limit.changed").detail.said
-    assert told["before"][name] != told["after"][name]
-    assert told["before"].keys() == told["after"].keys()
-    changed = {key for key in told["after"] if told["before"][key] != told["after"][key]}
-    assert changed == told["after"].keys()
+    logged = AuditEvent.objects.get(action="limit.changed").detail.said
+    assert logged["before"][name] != logged["after"][name]
+    assert logged["before"].keys() == logged["after"].keys()
+    changed = {key for key in logged["after"] if logged["before"][key] != logged["after"][key]}
+    assert changed == logged["after"].keys()
 
 
-def test_a_limit_is_removed_with_its_accounts(olives: Client, alice: User) -> None:
+def test_removing_a_limit_removes_its_accounts(olives: Client, alice: User) -> None:
     one = limit(500)
     Allowance.objects.create(limit=one, spent=400)
-    assert "The limit is removed: 500 tokens for good" in post(olives, f"/limits/{one.pk}/remove/")
+    assert "Limit removed: 500 tokens for good" in post(olives, f"/limits/{one.pk}/remove/")
     assert not Limit.objects.exists()
     assert AuditEvent.objects.filter(action="limit.deleted").exists()
     assert olives.post(f"/limits/{one.pk}/remove/").status_code == 404
     assert olives.get(f"/limits/{10**30}/").status_code == 404
 
 
-def test_the_page_shows_cap_spent_held_overrun_and_when_it_begins_anew(
+def test_the_page_shows_usage_overrun_and_when_each_limit_resets(
     olives: Client, alice: User, bob: User
 ) -> None:
     each = limit(1000, period="day", is_each=True)
@@ -192,14 +194,14 @@ def test_the_page_shows_cap_spent_held_overrun_and_when_it_begins_anew(
     now = timezone.now()
     Allowance.objects.create(limit=each, user=alice, spent=1200, overrun=200, since=now)
     Allowance.objects.create(limit=each, user=bob, spent=700, since=now - timedelta(days=2))
-    page = said(olives)
-    assert "1,200 tokens used, 200 tokens beyond it" in page
+    page = page_text(olives)
+    assert "1,200 tokens used, 200 tokens over the limit" in page
     assert "at 00:00 (UTC)" in page
     assert "0 replies at once used" in page
-    assert "bob" not in page  # who has used nothing today
+    assert "bob" not in page  # he has used nothing today
 
 
-def test_who_administers_nothing_sets_nothing(alices: Client, connected: Upstream) -> None:
+def test_only_administrators_set_limits_and_prices(alices: Client, connected: Upstream) -> None:
     one, price = limit(500), priced(connected, 1, 1)
     for path in ("new/", f"{one.pk}/", f"{one.pk}/remove/", "prices/new/", ""):
         assert alices.post(f"/limits/{path}", fields()).status_code in (403, 405)
@@ -215,17 +217,15 @@ def price_fields(connected: Upstream, **given: Any) -> dict[str, Any]:
     return {"upstream": connected.pk, "model": MODEL} | figures | given
 
 
-def test_an_administrator_sets_a_price_and_takes_it_back(
-    olives: Client, connected: Upstream
-) -> None:
+def test_an_administrator_adds_a_price_and_removes_it(olives: Client, connected: Upstream) -> None:
     page = post(olives, "/limits/prices/new/", **price_fields(connected, cached="0.0375"))
-    assert "The price is set" in page
+    assert "Price added" in page
     price = Price.objects.get()
     assert (price.input, price.output, price.cached) == (25 * DOLLAR // 10, 10 * DOLLAR, 37_500_000)
     assert (price.reasoning, price.holds_from.isoformat()) == (None, "2026-01-31T00:00:00+00:00")
-    assert "$2.50" in said(olives)
+    assert "$2.50" in page_text(olives)
     post(olives, "/limits/prices/new/", **price_fields(connected, input="3", context_tokens="8000"))
-    assert "The price is removed" in post(olives, f"/limits/prices/{price.pk}/remove/")
+    assert "Price removed" in post(olives, f"/limits/prices/{price.pk}/remove/")
     events = AuditEvent.objects.filter(action="price.changed").order_by("sequence")
     first, second, removed = [one.detail.said for one in events]
     assert (first.get("before"), removed.get("after")) == (None, None)
@@ -234,10 +234,14 @@ def test_an_administrator_sets_a_price_and_takes_it_back(
     assert (second["after"]["input"], second["after"]["context_tokens"]) == (3 * DOLLAR, 8000)
 
 
-def test_what_a_gateway_says_is_shown_and_not_removed(olives: Client, connected: Upstream) -> None:
+def test_a_gateways_own_price_is_shown_and_cannot_be_removed(
+    olives: Client, connected: Upstream
+) -> None:
     price = priced(connected, 1, 2)
     Price.objects.update(source="gateway")
-    assert "the gateway&#x27;s own list" in said(olives) or "the gateway&#39;s own" in said(olives)
+    assert "the gateway&#x27;s own list" in page_text(
+        olives
+    ) or "the gateway&#39;s own" in page_text(olives)
     assert olives.post(f"/limits/prices/{price.pk}/remove/").status_code == 404
 
 
@@ -259,7 +263,7 @@ def test_what_a_gateway_says_is_shown_and_not_removed(olives: Client, connected:
         {"context_tokens": "9" * 30},
     ],
 )
-def test_what_is_no_price_is_not_taken(
+def test_an_invalid_price_is_refused(
     olives: Client, connected: Upstream, wrong: dict[str, str]
 ) -> None:
     page = post(olives, "/limits/prices/new/", **price_fields(connected, **wrong))
@@ -267,59 +271,59 @@ def test_what_is_no_price_is_not_taken(
     assert not Price.objects.exists()
 
 
-def test_models_that_cost_nobody_knows_what_are_named(
+def test_models_without_a_known_price_are_listed(
     olives: Client, alice: User, connected: Upstream
 ) -> None:
     answered(started_by(alice), connected, "Why?")
-    assert "Of these models no price is known" not in said(olives)  # whose usage is unknown, too
-    connected_usage(alice)
-    assert "Of these models no price is known" in said(olives)
-    assert f"upstream={connected.pk}&amp;model=google%2Fgemini-3-flash" in said(olives)
+    assert "These models have no known price" not in page_text(
+        olives
+    )  # as its usage is unknown, too
+    report_usage(alice)
+    assert "These models have no known price" in page_text(olives)
+    assert f"upstream={connected.pk}&amp;model=google%2Fgemini-3-flash" in page_text(olives)
     priced(connected, 1, 1)
-    assert "Of these models no price is known" not in said(olives)
+    assert "These models have no known price" not in page_text(olives)
 
 
-def connected_usage(person: User) -> None:
+def report_usage(person: User) -> None:
     person.usage.update(total_tokens=30, prompt_tokens=10, completion_tokens=20)
 
 
 # What people see
 
 
-def test_who_is_not_limited_reads_so(alices: Client) -> None:
-    assert "Nothing limits what you use here." in said(alices, "/limits/me/")
+def test_people_without_limits_are_told_so(alices: Client) -> None:
+    assert "You have no limits." in page_text(alices, "/limits/me/")
 
 
-def test_people_see_what_they_have_used_this_month(
+def test_people_see_their_usage_of_this_month(
     alices: Client, alice: User, connected: Upstream
 ) -> None:
     priced(connected, 1000, 2000)
     answered(started_by(alice), connected, "Why?")
-    assert "0 tokens. Of 1 of the replies and titles the price is not known" in said(
+    assert "0 tokens. Cost unknown for 1 of the replies and titles." in page_text(
         alices, "/limits/me/"
     )
-    connected_usage(alice)
+    report_usage(alice)
     alice.usage.update(cost=50_000, provenance="estimated")
-    page = said(alices, "/limits/me/")
-    assert "30 tokens, of which 30 estimated; $0.00005, of which $0.00005 estimated." in page
+    page = page_text(alices, "/limits/me/")
+    assert "30 tokens (30 estimated); $0.00005 ($0.00005 estimated)." in page
 
 
-def test_people_see_what_concerns_them_and_nobody_elses(
-    alices: Client, alice: User, bob: User
-) -> None:
+def test_people_see_their_own_limits_and_usage_only(alices: Client, alice: User, bob: User) -> None:
     each = limit(1000, is_each=True, whom_to_ask=MARKUP)
     limit(77, user=bob)
     Allowance.objects.create(limit=each, user=alice, spent=300)
     Allowance.objects.create(limit=each, user=bob, spent=555)
-    page = said(alices, "/limits/me/")
+    page = page_text(alices, "/limits/me/")
     assert "300 tokens used" in page
-    assert "Yours alone" in page
+    assert "Only yours" in page
     assert "555" not in page
     assert "77" not in page
     assert MARKUP not in page
 
 
-def test_foreign_markup_stays_text(olives: Client, alice: User, connected: Upstream) -> None:
+def test_markup_in_names_is_escaped(olives: Client, alice: User, connected: Upstream) -> None:
     group = Group.objects.create(name=MARKUP)
     Upstream.objects.update(name=MARKUP)
     User.objects.filter(pk=alice.pk).update(username=MARKUP)
@@ -327,27 +331,27 @@ def test_foreign_markup_stays_text(olives: Client, alice: User, connected: Upstr
     each = limit(1, is_each=True)
     Allowance.objects.create(limit=each, user=alice, spent=1)
     priced(connected, 1, 1, MARKUP)
-    assert MARKUP not in said(olives)
-    assert MARKUP not in said(olives, f"/limits/prices/new/?model={MARKUP}&upstream={MARKUP}")
+    assert MARKUP not in page_text(olives)
+    assert MARKUP not in page_text(olives, f"/limits/prices/new/?model={MARKUP}&upstream={MARKUP}")
 
 
-def test_the_composer_says_when_most_is_used(alices: Client, alice: User) -> None:
+def test_the_composer_warns_when_most_of_a_limit_is_used(alices: Client, alice: User) -> None:
     one = limit(1000, is_each=True)
     mine = Allowance.objects.create(limit=one, user=alice, spent=799)
-    assert "% of your" not in said(alices, "/")
+    assert "% of your" not in page_text(alices, "/")
     mine.spent = 850
     mine.save()
-    assert "85% of your 1,000 tokens for good is used." in said(alices, "/")
+    assert "85% of your 1,000 tokens for good is used." in page_text(alices, "/")
 
 
-def test_a_limit_of_nothing_is_full(alices: Client) -> None:
+def test_a_limit_of_zero_is_full(alices: Client) -> None:
     limit(0)
-    assert "100% of the 0 tokens for good that everybody share is used." in said(alices, "/")
+    assert "100% of the 0 tokens for good that everybody share is used." in page_text(alices, "/")
 
 
-def test_who_sets_a_limit_or_a_price_confirms_it_first(olive: User, connected: Upstream) -> None:
+def test_setting_a_limit_or_a_price_asks_for_the_password(olive: User, connected: Upstream) -> None:
     client = signed_in(olive)
-    assert "Nothing is limited" in said(client)
+    assert "No limits yet" in page_text(client)
     one, price = limit(500), priced(connected, 1, 2)
     for path in (
         "/limits/new/",

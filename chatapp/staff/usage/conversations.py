@@ -1,4 +1,7 @@
-"""What one conversation cost, all its branches: from the ledger, since no sums are kept of one."""
+"""The usage of one conversation, across all its branches.
+
+Read from the ledger, as sums are not stored per conversation.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,20 +19,24 @@ _SUMS: dict[str, Any] = {
     )
     for name, one in SUMS.items()
 }
-_FIRST_CHOICE = Q(choice=None) | Q(choice=0)  # for which all choices of a response are booked
+_FIRST_CHOICE = Q(choice=None) | Q(choice=0)  # all choices of a response are booked for this one
 
 
 @dataclass(frozen=True)
 class Spent:
-    """`total` has what was deleted as long as it can be brought back. The row of what is deleted
-    for good stays in the ledger too, but says no more where it was written."""
+    """The usage of a conversation.
+
+    `total` includes deleted messages while they can be restored. The ledger keeps the rows of
+    purged messages too, but no longer their conversation.
+    """
 
     total: Figures
-    being_written: int  # replies, which are booked once they end
-    copied: int  # replies, which are booked where they were written
+    being_written: int  # replies, booked when they end
+    copied: int  # replies, booked in the conversation they were written in
 
 
 def spent(conversation: Conversation) -> Spent:
+    """Return the usage of a conversation's replies and its title."""
     replies = _figures(Usage.objects.filter(message__conversation=conversation))
     title = _figures(Usage.objects.filter(pk=conversation.pk))
     streaming = conversation.messages.streaming()

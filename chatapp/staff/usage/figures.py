@@ -1,9 +1,9 @@
-"""Figures of usage: sums as the tables have them, and what follows from them. Pure."""
+"""Usage figures: the stored sums, and averages and shares computed from them. No I/O."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-# The sums of which a picture is drawn, by what it is of.
+# The sums that the chart of each measure is drawn from.
 DRAWN = {
     "tokens": (
         *("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens"),
@@ -15,9 +15,9 @@ DRAWN = {
     "first_token": ("timed", "first_token_ms"),
     "speed": ("written_tokens", "written_ms"),
 }
-# What may be estimated, or not known at all.
+# Measures that can be estimated or unknown.
 ESTIMATED = ("tokens", "cost")
-# The sums of the period before that a figure is held against.
+# The sums of the previous period that figures are compared with.
 COMPARED = (
     *("prompt_tokens", "completion_tokens", "cost", "unpriced", "booked", "replies", "complete"),
     *("timed", "first_token_ms", "written_tokens", "written_ms"),
@@ -26,7 +26,10 @@ COMPARED = (
 
 @dataclass(frozen=True)
 class Figures:
-    """Of a day, a model, a person…; with the sums that were read, and no others."""
+    """The sums of one row: a day, a model, a person or another group.
+
+    Only the sums that were queried are present.
+    """
 
     label: str
     sums: Mapping[str, int]
@@ -41,23 +44,23 @@ class Figures:
 
     @property
     def first_token(self) -> float | None:
-        """Seconds until it came, on average."""
+        """The average time to the first token, in seconds."""
         return self["first_token_ms"] / self["timed"] / 1000 if self["timed"] else None
 
     @property
     def speed(self) -> float | None:
-        """Tokens a second, from the first one on."""
+        """Tokens per second from the first token on."""
         return self["written_tokens"] * 1000 / self["written_ms"] if self["written_ms"] else None
 
     def figure(self, name: str) -> float | None:
-        """A sum, or what follows from sums; None where nothing of it is known."""
+        """Return a sum or a computed figure; None if it is unknown."""
         if name == "cost" and self._costs_are_unknown:
             return None
         return self.sums[name] if name in self.sums else getattr(self, name)
 
     @property
     def _costs_are_unknown(self) -> bool:
-        """Whether no reply or title has a cost; a sum would be zero, as if they were free."""
+        """Whether no reply or title has a known cost. A sum of 0 would look free."""
         booked = self.sums.get("booked")
         return bool(booked) and self.sums.get("unpriced") == booked
 
@@ -65,27 +68,27 @@ class Figures:
         return self.figure(measure) or 0
 
     def unsure(self, measure: str) -> int:
-        """How much of that is estimated."""
+        """Return how much of a measure is estimated."""
         return self[f"estimated_{measure}"] if measure in ESTIMATED else 0
 
     def unknown_share(self, measure: str) -> float:
-        """Of replies and titles: for how many of them it is not known at all."""
+        """Return the share of replies and titles for which a measure is unknown, from 0 to 1."""
         if measure not in ESTIMATED:
             return 0.0
         unknown = self["unpriced" if measure == "cost" else "unknown"]
         return unknown / self["booked"] if self["booked"] else 0.0
 
 
-def added(several: Iterable[Figures], names: Iterable[str]) -> Figures:
-    """Those sums of all of them, of whom nobody is the same."""
-    several = list(several)
-    sums = {name: sum(one[name] for one in several) for name in names}
-    return Figures("", sums, sum(one.people for one in several))
+def added(rows: Iterable[Figures], names: Iterable[str]) -> Figures:
+    """Add the named sums up. People are added too, so the rows must not share any."""
+    rows = list(rows)
+    sums = {name: sum(one[name] for one in rows) for name in names}
+    return Figures("", sums, sum(one.people for one in rows))
 
 
 def change(now: float | None, before: float | None) -> str:
-    """Against the period before: +12 %."""
+    """Return the change from the previous period, for example "+12 %"; "" if it is unknown."""
     if not before or now is None:
         return ""
     percent = round(100 * (now - before) / before)
-    return f"{percent:+,} %".replace("-", "\N{MINUS SIGN}") if percent else "as before"
+    return f"{percent:+,} %".replace("-", "\N{MINUS SIGN}") if percent else "no change"

@@ -1,4 +1,7 @@
-"""What somebody wants to see of usage. What a form does not know is no wish."""
+"""The filter of the usage pages: a period, a grouping and a measure.
+
+Unknown values fall back to the default.
+"""
 
 from django import forms
 from django.http import QueryDict
@@ -19,13 +22,13 @@ MEASURES = [*OWN_MEASURES, ("people", "People")]
 
 
 class AskedForm(forms.Form):
-    """The first choice of each is meant where none is named."""
+    """The filter form. Missing and unknown values mean the first choice of a field."""
 
     days = forms.ChoiceField(label="Period", choices=PERIODS)
     by = forms.ChoiceField(label="By", choices=BY)
-    measure = forms.ChoiceField(label="Of", choices=MEASURES)
+    measure = forms.ChoiceField(label="Measure", choices=MEASURES)
 
-    def __init__(self, sent: QueryDict, person: int | None = None) -> None:
+    def __init__(self, query: QueryDict, person: int | None = None) -> None:
         choices = {
             "days": PERIODS,
             "by": OWN if person else BY,
@@ -33,8 +36,8 @@ class AskedForm(forms.Form):
         }
         super().__init__(
             {
-                name: value if (value := sent.get(name)) in dict(known) else known[0][0]
-                for name, known in choices.items()
+                name: value if (value := query.get(name)) in dict(options) else options[0][0]
+                for name, options in choices.items()
             }
         )
         for name in ("by", "measure"):
@@ -44,5 +47,5 @@ class AskedForm(forms.Form):
     @property
     def asked(self) -> Asked:
         self.is_valid()
-        given = self.cleaned_data
-        return Asked(int(given["days"]), given["by"], given["measure"], self.person)
+        data = self.cleaned_data
+        return Asked(int(data["days"]), data["by"], data["measure"], self.person)

@@ -1,7 +1,8 @@
-"""The picture of usage: a column for each day or month, and the period before as an outline. Pure.
+"""The usage chart: a column for each day or month, and the previous period as an outline. No I/O.
 
-Places are in percent of the picture, from its left and its top, where SVG begins; the outline is a
-path over 1000 by 100 (https://www.w3.org/TR/SVG2/paths.html), which knows no percent.
+Columns are placed in percent of the chart's width and height, from its top left corner. The outline
+is an SVG path, which cannot use percentages (https://www.w3.org/TR/SVG2/paths.html), so it is drawn
+in a box of 1000 by 100.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,11 +10,11 @@ from dataclasses import dataclass
 
 from chatapp.staff.usage.figures import Figures
 
-# What a column is made of, from its foot.
+# The parts of a column, from the bottom up.
 PARTS: Mapping[str, Sequence[str]] = {
-    "tokens": ("in", "in, from a cache", "out", "out, reasoning"),
+    "tokens": ("in", "in, cached", "out", "out, reasoning"),
     "cost": ("cost",),
-    "replies": ("whole", "stopped", "cut short", "failed"),
+    "replies": ("complete", "stopped", "cut short", "failed"),
     "people": ("people",),
     "first_token": ("seconds to the first token, on average",),
     "speed": ("tokens a second, on average",),
@@ -22,7 +23,7 @@ PARTS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class Part:
-    """`shade` counts from 1, in the order of `PARTS`."""
+    """A part of a column. `shade` counts from 1, in the order of `PARTS`."""
 
     shade: int
     top: float
@@ -37,20 +38,20 @@ class Column:
     width: float
     parts: list[Part]
     top: float
-    estimated: float  # how high, from the top
-    unknown: float  # of a hundred
-    before: float | None  # where its outline crosses the column
+    estimated: float  # the height of the estimated part, from the column's top
+    unknown: float  # in percent of the replies
+    before: float | None  # the height at which the outline crosses the column, if it does
 
 
 @dataclass(frozen=True)
 class Picture:
     highest: float
     columns: list[Column]
-    before: str  # empty where there was nothing
+    before: str  # an SVG path; "" if nothing was used
 
 
 def picture(shown: list[Figures], earlier: list[Figures], measure: str) -> Picture:
-    """Each of both at its place."""
+    """Lay out the chart of a measure; both lists have an entry per day or month."""
     highest = max(one.of(measure) for one in [*shown, *earlier]) or 1
     each = 100 / len(shown)
     before = [one.figure(measure) for one in earlier]
@@ -84,7 +85,10 @@ def _column(
 
 
 def amounts(one: Figures, measure: str) -> list[float]:
-    """In the order of `PARTS`. No upstream is trusted to have more from a cache than went in."""
+    """Return the amounts of a column's parts, in the order of `PARTS`.
+
+    An upstream may report more cached than prompt tokens; the excess is ignored.
+    """
     if measure == "tokens":
         cached = min(one["cached_tokens"], one["prompt_tokens"])
         thought = min(one["reasoning_tokens"], one["completion_tokens"])
@@ -96,7 +100,7 @@ def amounts(one: Figures, measure: str) -> list[float]:
 
 
 def outline(values: list[float | None], highest: float, width: float = 1000) -> str:
-    """Stairs that stand on the foot, with a gap where nothing is known."""
+    """Return the SVG path of a step line on the baseline, with a gap where a value is unknown."""
     each, path, is_open = width / len(values), "", False
     for place, value in enumerate(values):
         if value is None:

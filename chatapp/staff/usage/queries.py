@@ -1,12 +1,11 @@
-"""What the pages read of usage: sums of days, and of months where it is a year.
+"""Queries of the usage pages: sums by day, or by month for a whole year.
 
-The period before is as long as the one that is shown, so that what is used alike compares alike: of
-a year, whose last month is not over, the year before as far as the same day.
+The previous period is as long as the shown one, so that constant usage compares as unchanged. For a
+year, whose last month is not over, that is the year before up to the same day.
 
-The rows are read with all of their sums, and add up to the total. The days or months of the
-picture, and of the period before, are read with the sums that are drawn and compared: each of them,
-of each row of the table, is what takes the time. Grouped in SQL: to read finer groups once, and to
-add them up here, takes longer.
+The table's rows are read with all their sums, and add up to the total. The chart and the previous
+period only read the sums that are drawn or compared, as each extra sum of each row costs time. The
+grouping is done in SQL: reading finer groups once and adding them up in Python takes longer.
 """
 
 import calendar
@@ -23,18 +22,20 @@ from chatapp.models.daily_usage import SUMS
 from chatapp.staff.usage.figures import COMPARED, DRAWN, Figures, added
 
 YEAR = 365
-NOBODY = "People who were erased"
-NO_GROUP = "In no group"
+NOBODY = "Erased people"
+NO_GROUP = "No group"
 COLUMNS = {"day": "day", "model": "model", "upstream": "upstream_name"}
 _PEOPLE = Count("person", distinct=True, filter=~Q(person=0))
 
 
 @dataclass(frozen=True)
 class Asked:
+    """What to report: the period in days, the grouping, the measure, and whose usage."""
+
     days: int
     by: str
     measure: str
-    person: int | None = None  # whose it is to be; None: everybody's
+    person: int | None = None  # None means everybody
 
     @property
     def unit(self) -> str:
@@ -43,23 +44,27 @@ class Asked:
 
 @dataclass(frozen=True)
 class Report:
-    """`timeline` has each day or month of the period, also those in which nothing was used, and
-    `earlier` as many of the period before."""
+    """The usage of a period, compared with the previous one.
+
+    `timeline` has every day or month of the period, including unused ones, and `earlier` as many
+    of the previous period.
+    """
 
     begins: date
     total: Figures
     before: Figures
-    before_until: date  # the last day of those
+    before_until: date  # the last day of the previous period
     timeline: list[Figures]
     earlier: list[Figures]
     rows: list[Figures]
 
 
 def report(asked: Asked) -> Report:
+    """Return the usage of a period that ends today."""
     today = Usage.day_of(now())
     before, begins = _beginnings(asked, today)
     until = _year_before(today) if asked.days == YEAR else begins - timedelta(days=1)
-    shown = _kept(MonthlyUsage if asked.days == YEAR else DailyUsage, asked, begins, today)
+    shown = _rows_between(MonthlyUsage if asked.days == YEAR else DailyUsage, asked, begins, today)
     found = _summed(shown, COLUMNS.get(asked.by, "person"), SUMS)
     by_day = found if asked.by == "day" else _summed(shown, "day", DRAWN[asked.measure])
     timeline = _in_order(asked, by_day, begins, today)
@@ -71,7 +76,7 @@ def report(asked: Asked) -> Report:
 
 
 def _beginnings(asked: Asked, today: date) -> tuple[date, date]:
-    """Of the period before, and of this one, which ends today."""
+    """Return when the previous period and the current one begin."""
     if asked.days == YEAR:
         months = 12 * today.year + today.month - 1 - 11
         return date((months - 12) // 12, months % 12 + 1, 1), date(months // 12, months % 12 + 1, 1)
@@ -84,22 +89,25 @@ def _year_before(day: date) -> date:
     return date(day.year - 1, day.month, min(day.day, last))
 
 
-def _kept(
+def _rows_between(
     table: type[DailyUsage | MonthlyUsage], asked: Asked, since: date, until: date
 ) -> "QuerySet[Any]":
-    kept: QuerySet[Any] = table._default_manager.filter(day__gte=since, day__lte=until)
-    return kept if asked.person is None else kept.filter(person=asked.person)
+    rows: QuerySet[Any] = table._default_manager.filter(day__gte=since, day__lte=until)
+    return rows if asked.person is None else rows.filter(person=asked.person)
 
 
 def _past(asked: Asked, since: date, until: date) -> tuple[dict[date, Figures], Figures]:
-    """Its days or months, and their total. The last month of a year has the days it has come to."""
+    """Return the previous period's days or months, and their total.
+
+    The last month of a year is counted up to the same day as the current month.
+    """
     if asked.days != YEAR:
-        kept = _kept(DailyUsage, asked, since, until)
-        past, people = _summed(kept, "day", COMPARED), kept.values_list("person").distinct()
+        days = _rows_between(DailyUsage, asked, since, until)
+        past, people = _summed(days, "day", COMPARED), days.values_list("person").distinct()
     else:
         month = until.replace(day=1)
-        months = _kept(MonthlyUsage, asked, since, month - timedelta(days=1))
-        days = _kept(DailyUsage, asked, month, until)
+        months = _rows_between(MonthlyUsage, asked, since, month - timedelta(days=1))
+        days = _rows_between(DailyUsage, asked, month, until)
         past = _summed(months, "day", COMPARED)
         past[month] = _figures(days.aggregate(people=_PEOPLE, **_sums(COMPARED)), COMPARED)
         people = months.values_list("person").union(days.values_list("person"))
@@ -113,9 +121,9 @@ def _in_order(
     while day <= until:
         days.append(day)
         day = (day + timedelta(days=32)).replace(day=1) if asked.unit == "month" else _next(day)
-    said: Callable[[date], str] = _month if asked.unit == "month" else date.isoformat
+    label: Callable[[date], str] = _month if asked.unit == "month" else date.isoformat
     nothing = Figures("", dict.fromkeys(SUMS, 0))
-    return [replace(found.get(day, nothing), label=said(day)) for day in days]
+    return [replace(found.get(day, nothing), label=label(day)) for day in days]
 
 
 def _next(day: date) -> date:
@@ -127,7 +135,7 @@ def _month(day: date) -> str:
 
 
 def _rows(asked: Asked, found: Mapping[Any, Figures]) -> list[Figures]:
-    """The largest first."""
+    """Return the table's rows, the largest first."""
     if asked.by in COLUMNS:
         rows = [replace(one, label=name or "Unknown") for name, one in found.items()]
     else:
@@ -141,7 +149,7 @@ def _of_people(found: Mapping[int, Figures]) -> list[Figures]:
 
 
 def _of_groups(found: Mapping[int, Figures]) -> list[Figures]:
-    """Who is in several counts in each; and as they are in them today."""
+    """Group people by their current groups. Members of several groups count in each."""
     groups: dict[str, list[Figures]] = {}
     members = User.objects.values_list("pk", "groups__name")
     for pk, name in [*members, (0, NOBODY)]:
@@ -150,8 +158,8 @@ def _of_groups(found: Mapping[int, Figures]) -> list[Figures]:
     return [replace(added(each, SUMS), label=name) for name, each in groups.items()]
 
 
-def _summed(kept: "QuerySet[Any]", column: str, names: Iterable[str]) -> dict[Any, Figures]:
-    found = kept.order_by().values(column).annotate(people=_PEOPLE, **_sums(names))
+def _summed(rows: "QuerySet[Any]", column: str, names: Iterable[str]) -> dict[Any, Figures]:
+    found = rows.order_by().values(column).annotate(people=_PEOPLE, **_sums(names))
     return {row[column]: _figures(row, names) for row in found}
 
 

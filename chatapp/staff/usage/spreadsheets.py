@@ -1,4 +1,4 @@
-"""Foreign words and money in a file for a spreadsheet."""
+"""Write untrusted text and amounts of money into CSV files that spreadsheets open."""
 
 from decimal import Decimal
 
@@ -6,11 +6,13 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def no_formula(text: str) -> str:
-    """What a spreadsheet would reckon with is text there
-    (https://owasp.org/www-community/attacks/CSV_Injection)."""
+    """Return the text so that no spreadsheet evaluates it as a formula.
+
+    See https://owasp.org/www-community/attacks/CSV_Injection.
+    """
     return f"'{text}" if text.startswith(FORMULAS) else text
 
 
 def in_dollars(nano: float | None) -> str:
-    """As a plain decimal, with every digit."""
+    """Return nano-dollars as dollars in plain decimal notation, without rounding; "" if None."""
     return "" if nano is None else f"{Decimal(nano).scaleb(-9):f}"

@@ -1,4 +1,4 @@
-"""Addresses of usage."""
+"""URLs of the usage pages."""
 
 from django.urls import path
 

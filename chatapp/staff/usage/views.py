@@ -1,5 +1,6 @@
-"""The page of usage for administrators, and everybody's own; each as a table for a spreadsheet. And
-what a conversation cost, for its owner.
+"""Usage pages: everybody's for administrators, people's own, and that of a chat for its owner.
+
+The first two can be downloaded as CSV.
 """
 
 import csv
@@ -25,7 +26,7 @@ from chatapp.staff.usage.queries import Asked, Report, report
 from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
 
 MONEY = ("cost", "estimated_cost")
-MOST_ROWS = 200  # that the page shows; the file has all
+MOST_ROWS = 200  # on the page; the CSV file has all
 
 
 @require_GET
@@ -37,33 +38,34 @@ def usage(request: HttpRequest) -> HttpResponse:
         asked = {"by": form.asked.by, "days": form.asked.days}
         with transaction.atomic():
             audit.record("usage.exported", actor=request.user, detail={"asked": asked})
-    return _answer(request, form, "usage/usage.html")
+    return _page_or_file(request, form, "usage/usage.html")
 
 
 @require_GET
 @never_cache
 @login_required
 def own(request: HttpRequest) -> HttpResponse:
-    """What whoever asks has used."""
+    """Show people their own usage."""
     assert isinstance(request.user, User)
-    return _answer(request, AskedForm(request.GET, request.user.pk), "usage/own.html")
+    return _page_or_file(request, AskedForm(request.GET, request.user.pk), "usage/own.html")
 
 
 @require_GET
 @never_cache
 @login_required
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The dialog of what it cost, which the menu of a conversation opens; of what lies in the trash
-    there is none."""
+    """Return the usage dialog that a chat's menu opens; 404 for chats in the trash."""
     assert isinstance(request.user, User)
     try:
-        of = Conversation.own(request.user, pk)
+        found = Conversation.own(request.user, pk)
     except NotHere:
         raise Http404 from None
-    return render(request, "usage/_conversation.html", {"conversation": of, "spent": spent(of)})
+    return render(
+        request, "usage/_conversation.html", {"conversation": found, "spent": spent(found)}
+    )
 
 
-def _answer(request: HttpRequest, form: AskedForm, template: str) -> HttpResponse:
+def _page_or_file(request: HttpRequest, form: AskedForm, template: str) -> HttpResponse:
     asked = form.asked
     found = report(asked)
     if "csv" in request.GET:
@@ -96,7 +98,7 @@ def _answer(request: HttpRequest, form: AskedForm, template: str) -> HttpRespons
 
 
 def _address(request: HttpRequest, **given: str) -> str:
-    """The same page with that in its place."""
+    """Return the query string with the given parameters replaced."""
     asked = request.GET.copy()
     for name, value in given.items():
         asked[name] = value
@@ -104,32 +106,32 @@ def _address(request: HttpRequest, **given: str) -> str:
 
 
 def _with_before(found: Report, asked: Asked) -> Iterator[tuple[Figures, Figures | None]]:
-    """The rows; each day or month with that of the period before, which the picture shows."""
+    """Return the rows; days and months are paired with those of the previous period."""
     before = found.earlier if asked.by == "day" else []
     return zip_longest(found.rows, before)
 
 
 def _file(found: Report, asked: Asked) -> HttpResponse:
     name = f"usage-by-{asked.by}-{found.begins}.csv"
-    answer = HttpResponse(
+    response = HttpResponse(
         content_type="text/csv; charset=utf-8",
         headers={
             "Content-Disposition": f'attachment; filename="{name}"',
             "X-Content-Type-Options": "nosniff",
         },
     )
-    lines = csv.writer(answer)
+    lines = csv.writer(response)
     measure = asked.measure
-    heads = [asked.by, "people", *map(_head, SUMS)]
-    lines.writerow([*heads, f"{_head(measure)}_before"] if asked.by == "day" else heads)
+    columns = [asked.by, "people", *map(_column, SUMS)]
+    lines.writerow([*columns, f"{_column(measure)}_before"] if asked.by == "day" else columns)
     for one, before in _with_before(found, asked):
         sums = (_amount(one, name) for name in SUMS)
         line = [no_formula(one.label), one.people, *sums]
         lines.writerow([*line, _amount(before, measure)] if before else line)
-    return answer
+    return response
 
 
-def _head(name: str) -> str:
+def _column(name: str) -> str:
     return f"{name}_usd" if name in MONEY else name
 
 

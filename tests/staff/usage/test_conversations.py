@@ -1,4 +1,4 @@
-"""What a conversation cost, as its owner is told."""
+"""The usage dialog of a conversation, which only its owner sees."""
 
 import re
 from uuid import uuid4
@@ -24,27 +24,27 @@ def sky(alice: User) -> Conversation:
 
 def cost(
     conversation: Conversation,
-    gateway: Upstream,
+    upstream: Upstream,
     tokens: TokenUsage | None,
     provenance: Provenance = Provenance.REPORTED,
     dollars: float | None = None,
     after: Message | None = None,
 ) -> Message:
-    """A reply at this cost; of the branch that begins with it where it follows nothing."""
-    _, reply = asked(conversation, gateway, "Why?", after)
+    """Store a reply at this cost; without `after` it begins a new branch."""
+    _, reply = asked(conversation, upstream, "Why?", after)
     end(reply, reply_of("So."), usage=Usage.counted(provenance, tokens))
     nano = None if dollars is None else round(dollars * 10**9)
     Usage.objects.filter(pk=reply.pk).update(cost=nano)
     return reply
 
 
-def said(client: Client, conversation: Conversation) -> str:
+def page_text(client: Client, conversation: Conversation) -> str:
     answer = client.get(f"{conversation.get_absolute_url()}usage/")
     assert answer.status_code == 200
     return " ".join(re.sub("<[^>]*>", " ", answer.content.decode()).split())
 
 
-def test_all_branches_count_and_parts_are_told_as_parts(
+def test_all_branches_count_and_cached_and_reasoning_tokens_are_shown_as_parts(
     alices: Client, sky: Conversation, connected: Upstream
 ) -> None:
     counts = TokenUsage(1200, 300, 1500, cached_tokens=1000, reasoning_tokens=250)
@@ -65,78 +65,78 @@ def test_all_branches_count_and_parts_are_told_as_parts(
             )
         ]
     )
-    page = said(alices, sky)
-    assert "Usage of “ Sky ” Replies 3 and a title Tokens in 2,236 of them 1,000 from a" in page
-    assert "Tokens out 2,308 of them 250 reasoning Cost $1.85 All branches" in page
+    page = page_text(alices, sky)
+    assert "Usage of “ Sky ” Replies 3 plus a title Tokens in 2,236 including 1,000" in page
+    assert "Tokens out 2,308 including 250 reasoning Cost $1.85 Includes all" in page
 
 
-def test_what_is_estimated_or_not_known_is_never_told_as_known(
+def test_estimated_and_unknown_usage_is_marked_as_such(
     alices: Client, sky: Conversation, connected: Upstream
 ) -> None:
     cost(sky, connected, None, Provenance.UNKNOWN)
-    page = said(alices, sky)
-    assert "Tokens in Not known Tokens out Not known Cost Not known" in page
+    page = page_text(alices, sky)
+    assert "Tokens in Unknown Tokens out Unknown Cost Unknown" in page
     cost(sky, connected, TokenUsage(10, 20, 30), dollars=0.5)
     cost(sky, connected, TokenUsage(100, 200, 300), Provenance.ESTIMATED, dollars=0.25)
     cost(sky, connected, TokenUsage(1, 2, 3))
-    page = said(alices, sky)
+    page = page_text(alices, sky)
     assert "Tokens in At least 111 Tokens out At least 222 Cost At least $0.75" in page
-    assert "Estimated, since no usage was reported: 300 of the tokens and $0.25 of the" in page
-    assert "Not known: the tokens of 1 and the cost of 2 of 4." in page
+    assert "because the upstream reported no usage: 300 tokens and $0.25 of the cost." in page
+    assert "Tokens unknown for 1, cost unknown for 2 of 4 replies and titles." in page
 
 
-def test_what_costs_nothing_is_not_what_nobody_knows(
+def test_a_free_reply_is_not_shown_as_unknown(
     alices: Client, sky: Conversation, connected: Upstream
 ) -> None:
     cost(sky, connected, TokenUsage(10, 20, 30), dollars=0)
-    page = said(alices, sky)
+    page = page_text(alices, sky)
     assert "Cost $0.00" in page
-    assert "Not known" not in page
+    assert "nknown" not in page
     assert "Estimated" not in page
 
 
-def test_what_was_deleted_counts_until_it_is_gone_for_good(
+def test_deleted_messages_count_until_they_are_purged(
     alices: Client, sky: Conversation, connected: Upstream
 ) -> None:
     reply = cost(sky, connected, TokenUsage(10, 20, 30))
     assert reply.parent_id
     Deletion(reply.parent_id).store(sky.user)
-    assert "Tokens in 10" in said(alices, sky)
+    assert "Tokens in 10" in page_text(alices, sky)
     Message.objects.purge_deleted(timezone.now())
     assert Usage.objects.filter(pk=reply.pk).exists()
-    page = said(alices, sky)
-    assert "Nothing is counted here yet." in page
-    assert "What was deleted for good counts in Your usage alone." in page
+    page = page_text(alices, sky)
+    assert "No usage yet." in page
+    assert "Permanently deleted messages only count in Your usage ." in page
 
 
-def test_what_is_being_written_and_what_was_copied_counts_elsewhere(
+def test_running_and_copied_replies_are_not_counted_here(
     alices: Client, sky: Conversation, connected: Upstream
 ) -> None:
     _, reply = answered(sky, connected, "Why?")
     fork = forked(sky.user, reply.pk)
-    page = said(alices, fork)
-    assert "Nothing is counted here yet." in page
-    assert "counts where it was written: 1 reply." in page
+    page = page_text(alices, fork)
+    assert "No usage yet." in page
+    assert "Counted in the original chat: 1 reply copied into this fork." in page
     asked(fork, connected, "And at night?", fork.messages.get(role="assistant"))
-    assert "counts once it ends: 1 reply." in said(alices, fork)
-    page = said(alices, sky)
+    assert "Not counted until finished: 1 reply." in page_text(alices, fork)
+    page = page_text(alices, sky)
     assert "copied" not in page
-    assert "being written" not in page
+    assert "until finished" not in page
 
 
-def test_other_choices_of_a_response_are_no_copies(
+def test_other_choices_of_a_response_are_not_counted_as_copies(
     alices: Client, sky: Conversation, connected: Upstream
 ) -> None:
     _, reply = asked(sky, connected, "Why?")
     second = reply_of("Or so.")
     second.choice = 1
     end(reply, reply_of("So."), others=(reply.other_choice(second, Ending.COMPLETE),))
-    page = said(alices, sky)
+    page = page_text(alices, sky)
     assert "Replies 1 " in page
     assert "copied" not in page
 
 
-def test_only_its_owner_is_told_and_nobody_of_what_is_in_the_trash(
+def test_only_the_owner_sees_it_and_nobody_sees_it_for_chats_in_the_trash(
     alices: Client, bobs: Client, olives: Client, sky: Conversation, connected: Upstream
 ) -> None:
     answered(sky, connected, "Why?")

@@ -1,4 +1,4 @@
-"""The pages of usage: whose figures they show, of what time, and as what file."""
+"""The usage pages: whose figures they show, for which period, and their CSV files."""
 
 import csv
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def in_march(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def book(user: User | None, tokens: int, day: date = TODAY, **given: Any) -> None:
-    """A reply, all of whose tokens went in."""
+    """Book a reply with prompt tokens only."""
     fields = {
         "upstream_name": "Gateway",
         "model": "m",
@@ -39,14 +39,14 @@ def book(user: User | None, tokens: int, day: date = TODAY, **given: Any) -> Non
     Usage.book([row])
 
 
-def said(client: Client, path: str = "/usage/") -> str:
+def page_text(client: Client, path: str = "/usage/") -> str:
     answer = client.get(path)
     assert answer.status_code == 200
     return " ".join(answer.content.decode().split())
 
 
 def table(client: Client, path: str) -> dict[str, dict[str, str]]:
-    """The rows of the file, by what they are called."""
+    """Return the rows of the CSV file by their labels."""
     answer = client.get(f"{path}&csv")
     assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert answer.headers["Content-Disposition"].startswith('attachment; filename="usage-by-')
@@ -58,11 +58,11 @@ def tokens(client: Client, path: str) -> dict[str, int]:
     return {name: int(row["prompt_tokens"]) for name, row in table(client, path).items()}
 
 
-def test_where_nothing_was_used_the_page_says_so(olives: Client) -> None:
-    assert "Nothing was used in this time." in said(olives)
+def test_the_page_says_that_there_was_no_usage(olives: Client) -> None:
+    assert "No usage in this period." in page_text(olives)
 
 
-def test_each_row_has_its_figures_and_the_largest_comes_first(
+def test_rows_have_their_figures_and_the_largest_comes_first(
     olives: Client, alice: User, bob: User
 ) -> None:
     team, both = Group.objects.create(name="team"), Group.objects.create(name="both")
@@ -76,31 +76,31 @@ def test_each_row_has_its_figures_and_the_largest_comes_first(
     assert tokens(olives, "/usage/?by=person") == {
         "alice": 110,
         "bob": 40,
-        "People who were erased": 5,
+        "Erased people": 5,
     }
     groups = table(olives, "/usage/?by=group")
     assert {name: (row["prompt_tokens"], row["people"]) for name, row in groups.items()} == {
         "team": ("110", "1"),
         "both": ("110", "1"),
-        "In no group": ("40", "1"),
-        "People who were erased": ("5", "0"),
+        "No group": ("40", "1"),
+        "Erased people": ("5", "0"),
     }
-    page = said(olives, "/usage/?by=model")
+    page = page_text(olives, "/usage/?by=model")
     assert page.index(">small<") < page.index(">large<")
     assert '<span class="value">155</span>' in page
     assert '<dt>People</dt><dd><span class="value">2</span>' in page
 
 
-def test_the_table_begins_with_the_newest_day_and_leaves_empty_ones_out(
+def test_the_table_starts_with_the_newest_day_and_omits_unused_ones(
     olives: Client, alice: User
 ) -> None:
     for day in (date(2026, 3, 18), TODAY):
         book(alice, 10, day)
-    page = said(olives, "/usage/?days=7")
+    page = page_text(olives, "/usage/?days=7")
     rows = page.partition("<tbody>")[2]
     assert rows.count('<th scope="row"') == 2
     assert rows.index(">2026-03-20<") < rows.index(">2026-03-18<")
-    assert "5 other days had none." in page
+    assert "5 other days without usage." in page
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_the_table_begins_with_the_newest_day_and_leaves_empty_ones_out(
         (365, date(2025, 4, 1), date(2025, 3, 20)),
     ],
 )
-def test_a_period_ends_today_and_is_compared_with_the_one_before(
+def test_a_period_ends_today_and_is_compared_with_the_previous_one(
     olives: Client, alice: User, days: int, first: date, outside: date
 ) -> None:
     book(alice, 30, first)
@@ -127,24 +127,22 @@ def test_a_period_ends_today_and_is_compared_with_the_one_before(
         f"{first:{shown}}": 30,
         f"{NOW:{shown}}": 120,
     }
-    assert "+50 %" in said(olives, f"/usage/?days={days}")
+    assert "+50 %" in page_text(olives, f"/usage/?days={days}")
 
 
-def test_each_day_stands_beside_the_one_before_that_the_picture_shows(
-    olives: Client, alice: User
-) -> None:
+def test_each_day_is_shown_with_that_of_the_previous_period(olives: Client, alice: User) -> None:
     book(alice, 30, date(2026, 3, 19), cost=5)
-    book(alice, 70, date(2026, 3, 12), cost=1_000_000_000)  # a week before
+    book(alice, 70, date(2026, 3, 12), cost=1_000_000_000)  # a week earlier
     book(alice, 90, date(2026, 3, 10))
-    page = said(olives, "/usage/?days=7")
-    assert "Tokens before: of the day 7 days earlier." in page
+    page = page_text(olives, "/usage/?days=7")
+    assert "Tokens before: 7 days earlier." in page
     rows = page.partition("<tbody>")[2].split("<tr>")[1:]
     assert [row[row.index('dir="auto">') + 11 :][:10] for row in rows] == [
         "2026-03-19",
         "2026-03-17",
     ]
     assert '<td class="number">70</td>' in rows[0]
-    assert '<td class="number">90</td>' in rows[1]  # of a day in which nothing was used
+    assert '<td class="number">90</td>' in rows[1]  # a day without usage
     file = table(olives, "/usage/?days=7")
     assert {
         day: row["tokens_before"] for day, row in file.items() if row["tokens_before"] != "0"
@@ -157,7 +155,7 @@ def test_each_day_stands_beside_the_one_before_that_the_picture_shows(
     )
     speeds = table(olives, "/usage/?days=7&measure=speed")
     assert {row["speed_before"] for row in speeds.values()} == {""}
-    assert "before" not in said(olives, "/usage/?days=7&by=model").partition("<thead>")[2]
+    assert "before" not in page_text(olives, "/usage/?days=7&by=model").partition("<thead>")[2]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +168,7 @@ def test_each_day_stands_beside_the_one_before_that_the_picture_shows(
         (date(2026, 12, 31), date(2025, 12, 31)),
     ],
 )
-def test_a_year_of_constant_use_is_as_the_one_before(
+def test_a_year_of_constant_usage_shows_no_change(
     olives: Client,
     alice: User,
     bob: User,
@@ -178,7 +176,7 @@ def test_a_year_of_constant_use_is_as_the_one_before(
     today: date,
     until: date,
 ) -> None:
-    """Who used it both in whole months and in the last one is one person."""
+    """A person with usage both in whole months and in the last one counts once."""
     moment = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
     monkeypatch.setattr("chatapp.staff.usage.queries.now", lambda: moment)
     first = (today.replace(day=1) - timedelta(days=334)).replace(day=1)
@@ -195,26 +193,28 @@ def test_a_year_of_constant_use_is_as_the_one_before(
     assert found.before_until == until
     own = report(Asked(365, "day", "tokens", alice.pk))
     assert (own.before["prompt_tokens"], own.before.people) == (150, 1)
-    page = said(olives, "/usage/?days=365")
+    page = page_text(olives, "/usage/?days=365")
     assert f"a year earlier, up to {until}." in page
-    assert page.count("as before") >= 3
-    assert "a year earlier" not in said(olives)
+    assert page.count("no change") >= 3
+    assert "a year earlier" not in page_text(olives)
 
 
-def test_what_is_estimated_or_unknown_is_told_and_drawn(olives: Client, alice: User) -> None:
+def test_estimated_and_unknown_usage_is_shown_in_words_and_in_the_chart(
+    olives: Client, alice: User
+) -> None:
     book(alice, 300, cost=10)
     book(alice, 100, provenance="estimated", ending="stopped")
     book(alice, 0, provenance="unknown", prompt_tokens=None, ending="failed")
-    page = said(olives)
-    assert "100 of the 400 tokens are estimated." in page
-    assert "Of 1 of the 3 replies and titles the tokens are not known, and of 2 the cost." in page
+    page = page_text(olives)
+    assert "100 of 400 tokens are estimated." in page
+    assert "Tokens unknown for 1 and cost unknown for 2 of 3 replies and titles." in page
     assert 'class="shade-1" x="97.0%" y="0.0%" width="2.67%" height="100.0%"' in page
     assert 'fill="url(#estimated)" x="97.0%" y="0.0%" width="2.67%" height="25.0%"' in page
     assert '<rect class="shade-unknown" y="8" width="33.33%" height="2">' in page
     assert "1 stopped, 0 cut short, 1 failed" in page
 
 
-def test_money_in_the_file_is_in_plain_dollars(olives: Client, alice: User) -> None:
+def test_the_file_has_money_in_plain_dollars(olives: Client, alice: User) -> None:
     book(alice, 300, cost=1_250_000_007)
     book(alice, 300, cost=1, provenance="estimated")
     row = table(olives, "/usage/?by=person")["alice"]
@@ -222,14 +222,12 @@ def test_money_in_the_file_is_in_plain_dollars(olives: Client, alice: User) -> N
     assert "cost" not in row
 
 
-def test_somebodys_own_page_has_nobody_elses_figures(
-    alices: Client, alice: User, bob: User
-) -> None:
+def test_your_own_page_has_only_your_figures(alices: Client, alice: User, bob: User) -> None:
     book(alice, 7)
     book(bob, 900, model="bobs")
     for by in ("day", "model", "upstream", "person", "group"):
         assert sum(tokens(alices, f"/usage/me/?by={by}&person={bob.pk}").values()) == 7
-    page = said(alices, "/usage/me/?by=person")
+    page = page_text(alices, "/usage/me/?by=person")
     assert "900" not in page
     assert "bob" not in page
     assert "Person" not in page
@@ -237,17 +235,17 @@ def test_somebodys_own_page_has_nobody_elses_figures(
     assert alices.get("/usage/?csv").status_code == 403
 
 
-def test_a_foreign_name_is_text_in_the_page_and_in_a_spreadsheet(
+def test_untrusted_names_stay_text_in_the_page_and_in_a_spreadsheet(
     olives: Client, alice: User
 ) -> None:
     for name in ("<script>alert(1)</script>", "=1+1", "@SUM(A1)", "+1", "-1", 'a"b,c\nd'):
         book(alice, 1, model=name)
-    page = said(olives, "/usage/?by=model")
+    page = page_text(olives, "/usage/?by=model")
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
     answer = olives.get("/usage/?by=model&csv").content.decode()
-    told = AuditEvent.objects.get(action="usage.exported").detail.said
-    assert told["asked"] == {"by": "model", "days": 30}
+    logged = AuditEvent.objects.get(action="usage.exported").detail.said
+    assert logged["asked"] == {"by": "model", "days": 30}
     names = [row[0] for row in csv.reader(answer.splitlines(keepends=True))][1:]
     assert sorted(names) == sorted(
         ["<script>alert(1)</script>", "'=1+1", "'@SUM(A1)", "'+1", "'-1", 'a"b,c\nd']
@@ -255,12 +253,12 @@ def test_a_foreign_name_is_text_in_the_page_and_in_a_spreadsheet(
 
 
 @pytest.mark.parametrize("query", ["days=8&by=sun&measure=love", "days=&by=", "days=30&days=%00"])
-def test_what_nobody_offers_is_no_wish(olives: Client, alice: User, query: str) -> None:
+def test_unknown_filter_values_mean_the_default(olives: Client, alice: User, query: str) -> None:
     book(alice, 3)
     assert len(table(olives, f"/usage/?{query}")) == 30
 
 
-def test_a_year_of_many_people_asks_a_handful_of_statements(
+def test_a_yearly_report_needs_only_a_few_queries(
     olives: Client, alice: User, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     for months in range(12):

@@ -1,4 +1,4 @@
-"""How usage is drawn."""
+"""The layout of the usage chart."""
 
 import pytest
 
@@ -33,7 +33,7 @@ DAY = figures(
     written_tokens=90,
     written_ms=2000,
 )
-DRAWN = {  # the heights of its parts, from the foot; what is estimated, and what is not known
+DRAWN = {  # the heights of its parts from the bottom up, the estimated and the unknown share
     "tokens": ([50, 25, 10, 15], 25, 25),
     "cost": ([100], 25, 50),
     "replies": ([25, 25, 25, 25], 0, 0),
@@ -44,41 +44,41 @@ DRAWN = {  # the heights of its parts, from the foot; what is estimated, and wha
 
 
 @pytest.mark.parametrize("measure", PARTS)
-def test_a_column_has_its_parts_one_on_the_other(measure: str) -> None:
+def test_the_parts_of_a_column_are_stacked(measure: str) -> None:
     drawn = picture([DAY, figures()], [figures()] * 2, measure)
     full, empty = drawn.columns
     heights, estimated, unknown = DRAWN[measure]
     assert [one.height for one in full.parts] == heights
     assert len(heights) <= len(PARTS[measure])
-    foot = 100.0
+    bottom = 100.0
     for part in full.parts:
-        assert part.top + part.height == foot
-        foot = part.top
+        assert part.top + part.height == bottom
+        bottom = part.top
     assert (full.top, full.estimated, full.unknown) == (0, estimated, unknown)
     assert (empty.parts, empty.estimated, empty.unknown) == ([], 0, 0)
     assert full.x + full.width < empty.x < empty.x + empty.width < 100
     assert drawn.before == ""
 
 
-def test_the_period_before_is_drawn_to_the_same_scale() -> None:
+def test_the_previous_period_is_drawn_to_the_same_scale() -> None:
     drawn = picture([figures(cost=1)] * 2, [figures(cost=4), figures(cost=2)], "cost")
     assert drawn.highest == 4
     assert drawn.columns[0].parts == [Part(1, 75, 25)]
     assert drawn.before == "M0 100V0H500V50H1000V100"
 
 
-def test_the_period_before_crosses_the_columns_that_are_higher() -> None:
+def test_the_outline_of_the_previous_period_crosses_higher_columns() -> None:
     earlier = [figures(cost=value) for value in (3, 4, 5, 0)]
     drawn = picture([figures(cost=4)] * 4, earlier, "cost")
     assert [one.before for one in drawn.columns] == [40, None, None, None]
 
 
-def test_where_nothing_is_known_the_period_before_has_a_gap() -> None:
+def test_the_outline_has_a_gap_where_a_value_is_unknown() -> None:
     assert outline([1.0, None, 2.0], 2) == "M0 100V50H333.333V100M666.667 100V0H1000V100"
     assert outline([1.0, None], 2) == "M0 100V50H500V100"
 
 
-def test_no_part_is_below_nothing_whatever_an_upstream_says() -> None:
+def test_no_part_is_negative_whatever_an_upstream_reports() -> None:
     odd = figures(prompt_tokens=10, cached_tokens=50, completion_tokens=10, reasoning_tokens=50)
     assert [
         (one.shade, one.height) for one in picture([odd], [figures()], "tokens").columns[0].parts
@@ -88,6 +88,6 @@ def test_no_part_is_below_nothing_whatever_an_upstream_says() -> None:
     ]
 
 
-def test_where_nothing_was_used_nothing_is_drawn() -> None:
+def test_nothing_is_drawn_without_usage() -> None:
     drawn = picture([figures()], [figures()], "tokens")
     assert (drawn.columns[0].parts, drawn.before) == ([], "")

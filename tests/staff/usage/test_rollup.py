@@ -1,4 +1,4 @@
-"""What the database sums up is what the ledger adds up to, whatever becomes of that."""
+"""The sums that the database maintains always equal the ledger's, whatever happens to it."""
 
 import json
 from collections import Counter
@@ -34,7 +34,7 @@ PEOPLE = ("alice", "bob", "carol")
 def added_up(
     rows: Iterable[Usage], is_monthly: bool = False
 ) -> dict[tuple[object, ...], Counter[str]]:
-    """The sums again, in another language than the database's."""
+    """Add the ledger's rows up in Python, independently of the database's triggers."""
     found: dict[tuple[object, ...], Counter[str]] = {}
     for one in rows:
         if one.day is None:
@@ -69,7 +69,7 @@ def added_up(
     return found
 
 
-def expect_proven() -> None:
+def expect_sums_match() -> None:
     for table, is_monthly in ((DailyUsage, False), (MonthlyUsage, True)):
         kept = {
             (one.day, one.person, one.upstream_name, one.model): Counter(
@@ -83,7 +83,7 @@ def expect_proven() -> None:
 
 @dataclass(frozen=True)
 class Booking:
-    """One row. Its message is one of few, so that most are booked more than once."""
+    """A ledger row. There are few messages, so that most are booked more than once."""
 
     message: int
     person: str
@@ -136,8 +136,11 @@ steps = st.one_of(
 
 @dataclass(frozen=True)
 class Walk:
-    """What a thread does, one transaction a step. A message that is booked again is its own, as the
-    lock of the message's row has it; those that are booked together are new."""
+    """The steps of a thread, one transaction each.
+
+    A message that is booked again belongs to this thread, as the lock of a message's row ensures.
+    Messages that are booked together are new.
+    """
 
     thread: int
     people: dict[str, int]
@@ -176,7 +179,7 @@ class Walk:
     max_examples=scaled(8, 50),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-def test_the_sums_are_the_ledgers_whatever_several_threads_book_delete_and_erase(
+def test_the_sums_match_while_threads_book_delete_and_erase(
     db: None, threads: list[list[Step]]
 ) -> None:
     for table in (Usage, DailyUsage, MonthlyUsage, User, Upstream):
@@ -190,10 +193,10 @@ def test_the_sums_are_the_ledgers_whatever_several_threads_book_delete_and_erase
     with ThreadPoolExecutor(3) as pool:
         walks = [Walk(number, people, gateways) for number in range(len(threads))]
         list(pool.map(Walk.take, walks, threads))
-    expect_proven()
+    expect_sums_match()
 
 
-# As the app books
+# Booked by the app
 
 
 @pytest.fixture
@@ -213,13 +216,13 @@ def gateway(db: None) -> Upstream:
     return Upstream.objects.create(name="Gateway", base_url="http://gw/v1")
 
 
-def test_a_reply_counts_with_its_ending_its_wait_and_its_speed(reply: Message, alice: User) -> None:
+def test_a_reply_counts_with_its_ending_waiting_time_and_speed(reply: Message, alice: User) -> None:
     row = DailyUsage.objects.get()
     assert (row.person, row.upstream_name, row.model) == (alice.pk, "Gateway", MODEL)
     assert (row.booked, row.replies, row.complete, row.unpriced) == (1, 1, 1, 1)
     assert (row.prompt_tokens, row.completion_tokens, row.estimated_tokens) == (12, 18, 0)
     assert (row.timed, row.first_token_ms, row.written_tokens, row.written_ms) == (1, 250, 18, 2000)
-    expect_proven()
+    expect_sums_match()
 
 
 def test_a_reply_in_one_piece_has_no_speed(alice: User, gateway: Upstream) -> None:
@@ -229,26 +232,24 @@ def test_a_reply_in_one_piece_has_no_speed(alice: User, gateway: Upstream) -> No
     end(reply, reply_of("So."), usage=counted)
     row = DailyUsage.objects.get()
     assert (row.timed, row.first_token_ms, row.written_tokens, row.written_ms) == (1, 2000, 0, 0)
-    expect_proven()
+    expect_sums_match()
 
 
-def test_a_reply_that_its_process_left_behind_counts_as_failed(
-    alice: User, gateway: Upstream
-) -> None:
+def test_a_reply_orphaned_by_its_process_counts_as_failed(alice: User, gateway: Upstream) -> None:
     asked(started_by(alice), gateway, "Why?")
     assert Message.objects.interrupt_orphans() == 1
     row = DailyUsage.objects.get()
     assert (row.failed, row.replies, row.estimated_tokens > 0) == (1, 1, True)
-    expect_proven()
+    expect_sums_match()
 
 
-def test_what_an_erased_person_used_stays_as_nobodys(reply: Message, alice: User) -> None:
+def test_the_usage_of_an_erased_person_is_kept_without_them(reply: Message, alice: User) -> None:
     alice.delete()
     assert [(one.person, one.replies) for one in DailyUsage.objects.all()] == [(0, 1)]
-    expect_proven()
+    expect_sums_match()
 
 
-def test_a_day_is_one_of_the_installations_zone(settings: Settings) -> None:
+def test_days_are_in_the_installations_time_zone(settings: Settings) -> None:
     settings.CHATAPP_TIME_ZONE = "Pacific/Auckland"
     assert Usage.day_of(datetime(2026, 1, 31, 23, tzinfo=UTC)) == date(2026, 2, 1)
 
@@ -256,43 +257,41 @@ def test_a_day_is_one_of_the_installations_zone(settings: Settings) -> None:
 # The commands
 
 
-def told(*words: str) -> str:
+def usage_command(*words: str) -> str:
     out = StringIO()
     call_command("usage", *words, stdout=out)
     return out.getvalue()
 
 
-def test_verify_says_that_the_sums_hold(reply: Message) -> None:
-    assert "The sums are correct: 1 row of the ledger" in told("verify")
+def test_verify_says_that_the_sums_match(reply: Message) -> None:
+    assert "The sums are correct: 1 row of the ledger" in usage_command("verify")
 
 
-@pytest.mark.parametrize("changed", ["taken away", "changed", "made up"])
-def test_verify_finds_what_is_not_the_ledgers_and_rebuild_mends_it(
-    reply: Message, changed: str
-) -> None:
+@pytest.mark.parametrize("changed", ["deleted", "changed", "invented"])
+def test_verify_finds_wrong_sums_and_rebuild_corrects_them(reply: Message, changed: str) -> None:
     row = DailyUsage.objects.get()
-    if changed == "taken away":
+    if changed == "deleted":
         row.delete()
     else:
         row.pk, row.prompt_tokens = row.pk if changed == "changed" else None, 13
-        row.person += changed == "made up"
+        row.person += changed == "invented"
         row.save()
     with pytest.raises(CommandError, match=r"dailyusage: .*Gateway"):
-        told("verify")
-    told("rebuild")
-    assert "The sums are correct" in told("verify")
-    expect_proven()
+        usage_command("verify")
+    usage_command("rebuild")
+    assert "The sums are correct" in usage_command("verify")
+    expect_sums_match()
 
 
-def test_after_another_zone_is_set_verify_asks_for_a_rebuild(
+def test_verify_asks_for_a_rebuild_after_a_change_of_time_zone(
     reply: Message, settings: Settings
 ) -> None:
     moment = datetime(2026, 1, 31, 23, tzinfo=UTC)
     Usage.objects.update(booked_at=moment, day=Usage.day_of(moment))
     settings.CHATAPP_TIME_ZONE = "Europe/Berlin"
-    with pytest.raises(CommandError, match=r"1 row of the ledger .*another time zone"):
-        told("verify")
-    told("rebuild")
+    with pytest.raises(CommandError, match=r"1 row of the ledger .*another zone"):
+        usage_command("verify")
+    usage_command("rebuild")
     assert DailyUsage.objects.get().day == date(2026, 2, 1)
     assert MonthlyUsage.objects.get().day == date(2026, 2, 1)
 
@@ -309,20 +308,20 @@ print(json.dumps([rollup.differences(), rollup.misdated(), [list(one) for one in
 """
 
 
-def test_what_a_version_added_up_in_another_way_is_added_up_anew(reply: Message) -> None:
+def test_migrating_rebuilds_sums_that_an_older_version_computed_differently(reply: Message) -> None:
     of = " ON chatapp_usage" if connection.vendor == "postgresql" else ""
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TRIGGER chatapp_usage_update{of}")
     DailyUsage.objects.update(written_tokens=10**6)
     call_command("migrate", verbosity=0)
-    expect_proven()
+    expect_sums_match()
     Usage.objects.update(completion_tokens=20)
     assert DailyUsage.objects.get().written_tokens == 20
-    expect_proven()
+    expect_sums_match()
 
 
 @pytest.mark.thorough
-def test_what_was_booked_before_and_by_old_processes_comes_into_the_sums(site: Site) -> None:
+def test_earlier_bookings_and_those_of_old_processes_enter_the_sums(site: Site) -> None:
     environment = site.nothing()
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0021")
     execute(environment, *stored_by_an_old_process(1, 1, 2), BOOKED_BY_AN_OLD_PROCESS.format(1, 10))

@@ -17,16 +17,16 @@ def test_deletions_are_previewed_before_they_are_set_and_people_can_read_the_per
 ) -> None:
     browser = sit_down(site.olive, phone=phone)
     page = confirmed(browser.context.new_page(), f"{desk.url}/retention/")
-    page.get_by_label("Conversations").fill("3000")
-    page.get_by_label("Images that came with replies").fill("2000")
+    page.get_by_label("Chats").fill("3000")
+    page.get_by_label("Images in replies").fill("2000")
     page.keyboard.press("Enter")
-    row = page.get_by_role("row", name="Conversations")
+    row = page.get_by_role("row", name="Chats")
     expect(row).to_contain_text("0, with 0 messages, of 0 people")
     assert page.evaluate(WIDER) == 0
-    page.get_by_role("button", name="Set this").click()
-    expect(page.get_by_role("status")).to_contain_text("goes with the next housekeeping")
-    expect(page.get_by_label("Conversations")).to_have_value("3000")
-    expect(page.get_by_role("heading", name="What would go")).to_have_count(0)
+    page.get_by_role("button", name="Apply").click()
+    expect(page.get_by_role("status")).to_contain_text("deleted at the next housekeeping")
+    expect(page.get_by_label("Chats")).to_have_value("3000")
+    expect(page.get_by_role("heading", name="What would be deleted")).to_have_count(0)
 
     member = sit_down(alice).context.new_page()
     member.goto(f"{desk.url}/privacy/")
@@ -34,9 +34,9 @@ def test_deletions_are_previewed_before_they_are_set_and_people_can_read_the_per
     expect(kept).to_contain_text("permanently deleted 3,000 days after your last prompt")
     expect(kept).to_contain_text("for 2,000 days, but no longer than their chat")
 
-    for name in ("Conversations", "Images that came with replies"):
+    for name in ("Chats", "Images in replies"):
         page.get_by_label(name).fill("")
     page.get_by_role("button", name="Preview").click()
-    page.get_by_role("button", name="Set this").click()
+    page.get_by_role("button", name="Apply").click()
     member.reload()
     expect(kept).to_contain_text("Your chats are kept until you delete them.")

@@ -1,4 +1,4 @@
-"""The address of what is set of retention."""
+"""URLs of the retention page."""
 
 from django.urls import path
 

@@ -1,5 +1,7 @@
-"""The page on which an administrator says how long things are kept: first a preview of what would
-go, then what sets it. Nothing goes by itself until the next housekeeping."""
+"""The retention page: it first shows a preview of what would be deleted, then saves the periods.
+
+Nothing is deleted here, but by the next housekeeping.
+"""
 
 from dataclasses import asdict
 from urllib.parse import urlencode
@@ -16,23 +18,21 @@ from chatapp.models import Retention
 from chatapp.staff.people.log import record
 from chatapp.staff.retention.forms import RetentionForm, seal, was_previewed
 
-IS_SET = (
-    "It is set. What is kept no longer goes with the next housekeeping, which is within an hour."
-)
-LOOK_FIRST = "Look first at what would go, then set it. Nothing was set yet."
+IS_SET = "Retention saved. Expired data is deleted at the next housekeeping, within an hour."
+LOOK_FIRST = "Nothing was changed yet. Review what would be deleted, then apply it."
 
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
 def retention(request: HttpRequest) -> HttpResponse:
-    present = Retention.now()
+    current = Retention.now()
     if request.method == "POST":
         form = RetentionForm(request.POST)
         if form.is_valid():
             return _set(request, form)
     else:
-        form = RetentionForm(request.GET or None, initial=asdict(present))
+        form = RetentionForm(request.GET or None, initial=asdict(current))
     wanted = form.wanted if form.is_bound and form.is_valid() else None
     context = {
         "form": form,
@@ -50,9 +50,9 @@ def _set(request: HttpRequest, form: RetentionForm) -> HttpResponse:
         values = {name: value or "" for name, value in asdict(wanted).items()}
         return redirect(f"{reverse('retention')}?{urlencode(values)}")
     with transaction.atomic():
-        if wanted != (present := Retention.now()):
+        if wanted != (current := Retention.now()):
             installation = wanted.store()
-            change = {"before": asdict(present), "after": asdict(wanted)}
+            change = {"before": asdict(current), "after": asdict(wanted)}
             record(request, "retention.changed", installation, **change)
     messages.success(request, IS_SET)
     return redirect("retention")

@@ -1,4 +1,4 @@
-"""How long things are kept: an administrator looks first, then sets it; people read it."""
+"""Retention: administrators preview deletions before they set it, and people can read it."""
 
 import re
 from datetime import timedelta
@@ -27,7 +27,7 @@ def old_chat(person: User, **fields: object) -> Conversation:
 
 
 def previewed(client: Client, **days: int) -> dict[str, str]:
-    """What the page's second form would post."""
+    """Return what the page's second form would post."""
     values = {name: str(days.get(name, "")) for name in NAMES}
     page = parse(client.get("/retention/", values).text)
     form = page.find("form", action="/retention/", method="post")
@@ -48,12 +48,12 @@ def test_the_preview_counts_and_sets_nothing(olives: Client, alice: User) -> Non
     assert Retention.now() == Retention()
 
 
-def test_what_was_looked_at_is_set_and_recorded_once(olives: Client, alice: User) -> None:
+def test_previewed_periods_are_saved_and_logged_once(olives: Client, alice: User) -> None:
     chat = old_chat(alice)
     sent = previewed(olives, conversation_days=30, image_days=7)
     for _ in range(2):
         answer = olives.post("/retention/", sent, follow=True)
-        assert "goes with the next housekeeping" in answer.text
+        assert "deleted at the next housekeeping" in answer.text
     assert Retention.now() == Retention(30, 7)
     assert Conversation.objects.filter(pk=chat.pk).exists()
     [event] = AuditEvent.objects.filter(action="retention.changed")
@@ -62,52 +62,54 @@ def test_what_was_looked_at_is_set_and_recorded_once(olives: Client, alice: User
 
 
 @pytest.mark.parametrize("seen", ["", "nonsense", "\0:é:1"])
-def test_what_nobody_looked_at_is_shown_first(olives: Client, alice: User, seen: str) -> None:
+def test_saving_without_a_preview_shows_the_preview_first(
+    olives: Client, alice: User, seen: str
+) -> None:
     old_chat(alice)
     answer = olives.post("/retention/", {"conversation_days": "30", "seen": seen}, follow=True)
-    assert "Nothing was set yet" in answer.text
+    assert "Nothing was changed yet" in answer.text
     assert "1, with 1 message" in words(answer.text)
     assert Retention.now() == Retention()
 
 
-def test_other_values_than_those_that_were_looked_at_are_not_set(olives: Client) -> None:
+def test_values_other_than_the_previewed_ones_are_not_saved(olives: Client) -> None:
     sent = previewed(olives, conversation_days=3000) | {"conversation_days": "3"}
     assert "conversation_days=3&" in olives.post("/retention/", sent).headers["location"]
     assert Retention.now() == Retention()
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "36501", "soon", "9" * 30])
-def test_what_is_no_number_of_days_is_refused(olives: Client, days: str) -> None:
+def test_invalid_numbers_of_days_are_refused(olives: Client, days: str) -> None:
     for answer in (
         olives.get("/retention/", {"conversation_days": days}),
         olives.post("/retention/", {"conversation_days": days}),
     ):
         assert parse(answer.text).find("div", class_="errors")
-        assert "What would go" not in answer.text
+        assert "What would be deleted" not in answer.text
     assert Retention.now() == Retention()
 
 
-def test_it_is_taken_back_by_empty_values(olives: Client) -> None:
+def test_empty_values_remove_the_periods(olives: Client) -> None:
     Retention(30, 7, 90).store()
     assert 'value="30"' in olives.get("/retention/").text
     olives.post("/retention/", previewed(olives))
     assert Retention.now() == Retention()
 
 
-def test_only_administrators_set_it(alices: Client) -> None:
+def test_only_administrators_can_set_retention(alices: Client) -> None:
     reviewer = User.objects.create_user("rita", password="x", is_staff=True, reviews=True)
     for client in (alices, signed_in(reviewer)):
         assert client.post("/retention/", {"conversation_days": "1"}).status_code == 403
     assert Retention.now() == Retention()
 
 
-def test_the_settings_of_the_installation_do_not_have_it(olives: Client) -> None:
+def test_the_settings_page_has_no_retention_fields(olives: Client) -> None:
     page = olives.get("/settings/").text
     assert "notice" in page
     assert not any(name in page for name in NAMES)
 
 
-def test_people_read_how_long_things_are_kept(alices: Client) -> None:
+def test_people_can_read_how_long_their_data_is_kept(alices: Client) -> None:
     page = words(alices.get("/privacy/").text)
     assert "Your chats are kept until you delete them." in page
     assert "as long as their chat." in page
@@ -120,7 +122,7 @@ def test_people_read_how_long_things_are_kept(alices: Client) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_keeps_house_by_hand_is_told_what_goes(olives: Client, alice: User) -> None:
+def test_the_housekeeping_command_says_what_it_deletes(olives: Client, alice: User) -> None:
     old_chat(alice)
     old_chat(alice, trashed_at=timezone.now() - timedelta(days=31))
     Retention(conversation_days=30).store()

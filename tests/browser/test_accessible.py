@@ -470,11 +470,11 @@ def test_the_review_policy(olive: Page, server: Server) -> None:
     olive.goto(f"{server.url}/policy/")
     expect_accessible(olive)
     olive.get_by_label("Reviewers may read flagged chats").check()
-    olive.get_by_role("button", name="Set the policy").click()
+    olive.get_by_role("button", name="Save policy").click()
     expect(olive.get_by_role("cell", name="Reviewers may read flagged chats")).to_be_visible()
     expect_accessible(olive)
     olive.get_by_label("Reviewers may read every chat").check()
-    olive.get_by_role("button", name="Set the policy").click()
+    olive.get_by_role("button", name="Save policy").click()
     expect(olive.get_by_role("row")).to_have_count(4)
 
 
@@ -482,11 +482,11 @@ def test_the_review_policy(olive: Page, server: Server) -> None:
 def test_retention(olive: Page, server: Server) -> None:
     olive.goto(f"{server.url}/retention/")
     expect_accessible(olive)
-    olive.get_by_label("Conversations").fill("0")
+    olive.get_by_label("Chats").fill("0")
     olive.get_by_role("button", name="Preview").click()
     expect(olive.get_by_role("alert")).to_be_visible()
     expect_accessible(olive)
-    olive.get_by_label("Conversations").fill("36500")
+    olive.get_by_label("Chats").fill("36500")
     olive.get_by_role("button", name="Preview").click()
-    expect(olive.get_by_role("heading", name="What would go")).to_be_visible()
+    expect(olive.get_by_role("heading", name="What would be deleted")).to_be_visible()
     expect_accessible(olive)

@@ -1,4 +1,4 @@
-"""Addresses of the installation's colour and logo."""
+"""URLs of the installation's colour and logo."""
 
 from django.urls import path
 

@@ -1,7 +1,7 @@
-"""The accent as a style sheet, and the logo: of whoever asks, since the sign-in shows them.
+"""The accent colour as a style sheet, and the logo. Both are public: the sign-in page uses them.
 
-Pages name them with their version. Under that a browser keeps them for good; whoever asks for
-another version, as a page does that was drawn before a change, gets what is there now, once.
+Pages link to them with their version, which browsers cache for good. A request for another version,
+such as from a page rendered before a change, gets the current file, uncached.
 """
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,14 +10,14 @@ from django.views.decorators.http import require_GET
 
 from chatapp.models import Installation, Logo
 
-FOR_GOOD = "public, max-age=31536000, immutable"
+IMMUTABLE = "public, max-age=31536000, immutable"
 
 
 @require_GET
 def accent(request: HttpRequest) -> HttpResponse:
     branding = Installation.of_new_chats().branding
     if not branding.accent:
-        raise Http404("The accent is the app's own.")
+        raise Http404("No accent colour is set.")
     rule = f":root{{--accent:light-dark({branding.accent},{branding.accent_dark})}}"
     return _versioned(request, rule.encode(), "text/css; charset=utf-8", branding.accent_version)
 
@@ -31,9 +31,9 @@ def logo(request: HttpRequest) -> HttpResponse:
 def _versioned(
     request: HttpRequest, content: bytes, content_type: str, version: str
 ) -> HttpResponse:
-    is_asked_for = request.GET.get("v") == version
+    is_current = request.GET.get("v") == version
     headers = {
-        "Cache-Control": FOR_GOOD if is_asked_for else "no-store",
+        "Cache-Control": IMMUTABLE if is_current else "no-store",
         "Content-Disposition": "inline",
         "X-Content-Type-Options": "nosniff",
     }

@@ -1,4 +1,4 @@
-"""What an administrator sets of reviews."""
+"""The form of the review policy."""
 
 from django import forms
 

@@ -1,4 +1,4 @@
-"""The address of the policy of reviews."""
+"""URLs of the review policy page."""
 
 from django.urls import path
 

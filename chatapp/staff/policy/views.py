@@ -1,4 +1,4 @@
-"""The page on which an administrator says what reviewers may read."""
+"""The page where administrators set what reviewers may read."""
 
 from django.contrib import messages
 from django.db import transaction
@@ -17,26 +17,24 @@ from chatapp.staff.policy.forms import PolicyForm
 @administrators_only
 @confirmed_only
 def policy(request: HttpRequest) -> HttpResponse:
-    """A new policy holds for what is begun from then on."""
+    """Show the policy and its history, and set a new one, which applies to chats started later."""
     assert isinstance(request.user, User)
-    present = ReviewPolicy.now()
-    given = {
-        "scope": present.scope,
-        "names_reader": present.names_reader,
-        "hides_names": "yes" if present.hides_names else "",
+    current = ReviewPolicy.now()
+    initial = {
+        "scope": current.scope,
+        "names_reader": current.names_reader,
+        "hides_names": "yes" if current.hides_names else "",
     }
-    form = PolicyForm(request.POST or None, initial=given)
+    form = PolicyForm(request.POST or None, initial=initial)
     if form.is_valid():
         wanted = form.save(commit=False)
-        if not wanted.is_like(present):
+        if not wanted.is_like(current):
             wanted.set_by = request.user
             with transaction.atomic():
                 wanted.save()
-                record(request, "policy.changed", wanted, before=str(present), after=str(wanted))
+                record(request, "policy.changed", wanted, before=str(current), after=str(wanted))
             worker().policy_changed()
-            messages.success(
-                request, "The policy is set. It holds for chats that are begun from now."
-            )
+            messages.success(request, "Policy saved. It applies to chats started from now on.")
         return redirect("policy")
     context = {"form": form, "timeline": ReviewPolicy.timeline()}
     return render(request, "policy/policy.html", context)

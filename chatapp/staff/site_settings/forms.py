@@ -1,4 +1,4 @@
-"""The installation's settings, each with what is wrong with it at its field."""
+"""The form of the installation's settings, including its logo."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,13 +15,13 @@ from chatapp.text.visible import SeenField
 from chatapp.upstream.wire.images import Image
 
 NOTHING_CHOSEN = {
-    "title_upstream": "None: the first words of the prompt",
-    "default_upstream": "None: the first that is offered",
+    "title_upstream": "None (use the first words of the prompt)",
+    "default_upstream": "None (use the first available)",
 }
 
 
 class ColourInput(forms.TextInput):
-    """A browser's picker, which always has a colour: the app's own stands for none."""
+    """The browser's colour picker. It cannot be empty, so the app's own colour means none."""
 
     input_type = "color"
 
@@ -35,11 +35,13 @@ class ColourInput(forms.TextInput):
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The settings of the installation. Save them with `store`."""
+
     logo = forms.FileField(
         required=False,
         widget=forms.FileInput({"accept": ",".join(MEDIA_TYPES)}),
-        help_text=f"In place of the app's mark. PNG, JPEG or WebP, up to {MOST_BYTES // 1024} KiB "
-        f"and {MOST_PIXELS:,} pixels a side; it is shown in a small square.",
+        help_text=f"Replaces the app's logo. PNG, JPEG or WebP, up to {MOST_BYTES // 1024} KiB and "
+        f"{MOST_PIXELS:,} pixels per side. It is shown in a small square.",
     )
     removes_logo = forms.BooleanField(label="Remove the logo", required=False)
 
@@ -69,7 +71,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             del self.fields["removes_logo"]
 
     def clean_logo(self) -> Image | None:
-        """What was uploaded, as an image."""
+        """Return the uploaded image; None if there is none."""
         given: Any = self.cleaned_data["logo"]
         if not isinstance(given, UploadedFile):
             return None
@@ -78,36 +80,40 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         return logo_of(given.read())
 
     def store(self) -> tuple[dict[str, str], dict[str, str]]:
-        """In a transaction; returns what was before and what is after, of what has changed."""
+        """Save the changes, and return the changed settings before and after, for the audit log.
+
+        Call it in a transaction.
+        """
         stored, wanted = Installation.this(), self.instance
         if image := self.cleaned_data["logo"]:
             wanted.logo_version = Logo.replace(image)
         elif self.cleaned_data.get("removes_logo"):
             wanted.logo_version = Logo.replace(None)
         is_other_logo = stored.logo_version != wanted.logo_version
-        told = self.Meta.fields
-        changed = [name for name in told if getattr(stored, name) != getattr(wanted, name)]
+        changed = [
+            name for name in self.Meta.fields if getattr(stored, name) != getattr(wanted, name)
+        ]
         if changed or is_other_logo:
             wanted.save()
         before, after = (
-            {name: _told(getattr(one, name)) for name in changed} for one in (stored, wanted)
+            {name: _log_text(getattr(one, name)) for name in changed} for one in (stored, wanted)
         )
         return before, after | ({"logo": "changed"} if is_other_logo else {})
 
     @property
     def sections(self) -> Sequence[tuple[str, str, Sequence[BoundField]]]:
-        """The anchor of each, its heading and its fields."""
-        there = [
+        """The anchor, heading and fields of each section of the page."""
+        sections = [
             ("branding", "Branding", ("name", "accent", "logo", "removes_logo")),
             ("new-chats", "New chats", ("notice", "default_upstream", "default_model")),
-            ("titles", "Titles of conversations", ("title_upstream", "title_model")),
+            ("titles", "Chat titles", ("title_upstream", "title_model")),
         ]
         return [
             (anchor, heading, [self[name] for name in names if name in self.fields])
-            for anchor, heading, names in there
+            for anchor, heading, names in sections
         ]
 
 
-def _told(value: Upstream | str | None) -> str:
-    """In the audit log."""
+def _log_text(value: Upstream | str | None) -> str:
+    """Return a value as the audit log shows it."""
     return f"{value} ({value.pk})" if isinstance(value, Upstream) else value or ""

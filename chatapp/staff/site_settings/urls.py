@@ -1,4 +1,4 @@
-"""The address of the installation's settings."""
+"""URLs of the settings page."""
 
 from django.urls import path
 

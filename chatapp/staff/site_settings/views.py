@@ -1,4 +1,4 @@
-"""The page on which an administrator sets what concerns the whole installation."""
+"""The page where administrators change the settings of the whole installation."""
 
 from django.contrib import messages
 from django.db import transaction
@@ -17,7 +17,7 @@ from chatapp.staff.site_settings.forms import SettingsForm
 @administrators_only
 @confirmed_only
 def settings(request: HttpRequest) -> HttpResponse:
-    """All of it at once; the audit log has what was changed."""
+    """Show and save all settings at once. The audit log gets the changed ones."""
     if request.method == "POST":
         form = SettingsForm(request.POST, request.FILES, instance=Installation.this())
         if form.is_valid():

@@ -1,4 +1,4 @@
-"""The installation's name, colour and logo: who sets them, what is taken, and where they stand."""
+"""The installation's name, colour and logo: who may set them, what is accepted, where they show."""
 
 import re
 import time
@@ -44,7 +44,7 @@ def fresh(client: Client, path: str) -> str:
     return client.get(path).text
 
 
-def last(action: str) -> dict[str, Any]:
+def last_change(action: str) -> dict[str, Any]:
     said: dict[str, Any] = AuditEvent.objects.filter(action=action)[0].detail.said
     return said
 
@@ -52,7 +52,7 @@ def last(action: str) -> dict[str, Any]:
 # ---- the name
 
 
-def test_a_name_stands_where_the_apps_own_did(
+def test_a_name_replaces_the_apps_own_everywhere(
     olives: Client, anyone: Client, settings: Settings
 ) -> None:
     assert olives.post(PAGE, {"name": NAME}).status_code == 302
@@ -69,7 +69,7 @@ def test_a_name_stands_where_the_apps_own_did(
     assert f"you are invited to {NAME}." in mail.outbox[0].body
 
 
-def test_without_one_the_app_has_its_own(olives: Client, anyone: Client) -> None:
+def test_without_a_name_the_app_uses_its_own(olives: Client, anyone: Client) -> None:
     assert "<title>Sign in · chatapp</title>" in anyone.get(LOGIN).text
     assert MFAAdapter().get_totp_issuer() == "chatapp"
     olives.post(PAGE, {"name": NAME})
@@ -86,7 +86,7 @@ def test_a_name_is_one_short_line(olives: Client, name: str) -> None:
 # ---- the colour
 
 
-def test_a_colour_is_a_style_sheet_of_its_own(olives: Client, anyone: Client) -> None:
+def test_a_colour_is_served_as_a_style_sheet(olives: Client, anyone: Client) -> None:
     assert olives.post(PAGE, {"accent": PURPLE.upper()}).status_code == 302
     dark = readable(PURPLE, DARK)
     path = f"/branding/accent.css?v={PURPLE[1:]}{dark[1:]}"
@@ -103,7 +103,7 @@ def test_a_colour_is_a_style_sheet_of_its_own(olives: Client, anyone: Client) ->
 
 
 @pytest.mark.parametrize(
-    ("colour", "told"),
+    ("colour", "expected"),
     [
         ("#ffff00", "is the closest that works"),
         ("red", "t a colour"),
@@ -111,12 +111,14 @@ def test_a_colour_is_a_style_sheet_of_its_own(olives: Client, anyone: Client) ->
         ("}*{x:0", "t a colour"),
     ],
 )
-def test_a_colour_that_nobody_could_read_is_refused(olives: Client, colour: str, told: str) -> None:
-    assert told in olives.post(PAGE, {"accent": colour}).text
+def test_unreadable_and_invalid_colours_are_refused(
+    olives: Client, colour: str, expected: str
+) -> None:
+    assert expected in olives.post(PAGE, {"accent": colour}).text
     assert not Installation.objects.exists()
 
 
-def test_the_apps_own_colour_loads_nothing(olives: Client, anyone: Client) -> None:
+def test_the_apps_own_colour_needs_no_style_sheet(olives: Client, anyone: Client) -> None:
     before = fresh(anyone, "/nowhere/")
     assert 'type="color" name="accent" value="#1d6469"' in olives.get(PAGE).text
     olives.post(PAGE, {"accent": "#1d6469"})
@@ -133,7 +135,7 @@ def test_the_apps_own_colour_loads_nothing(olives: Client, anyone: Client) -> No
     ("media_type", "data"),
     [("image/png", png(40, 20)), ("image/jpeg", jpeg(1024, 9)), ("image/webp", WEBP)],
 )
-def test_a_logo_is_served_as_what_it_is_to_everybody(
+def test_a_logo_is_public_and_served_with_its_media_type(
     olives: Client, anyone: Client, media_type: str, data: bytes
 ) -> None:
     assert olives.post(PAGE, {"logo": upload(data)}).status_code == 302
@@ -152,7 +154,7 @@ def test_a_logo_is_served_as_what_it_is_to_everybody(
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "expected"),
     [
         (SVG, "Choose a PNG, JPEG or WebP image."),
         (b"GIF89a" + bytes(20), "Choose a PNG, JPEG or WebP image."),
@@ -162,8 +164,10 @@ def test_a_logo_is_served_as_what_it_is_to_everybody(
         (png(1025, 1), "The limit is 1,024 pixels per side."),
     ],
 )
-def test_what_is_no_small_image_is_refused(olives: Client, data: bytes, told: str) -> None:
-    assert told in olives.post(PAGE, {"logo": upload(data)}).text
+def test_large_files_and_other_formats_are_refused_as_logos(
+    olives: Client, data: bytes, expected: str
+) -> None:
+    assert expected in olives.post(PAGE, {"logo": upload(data)}).text
     assert not Logo.objects.exists()
     assert not Installation.objects.exists()
 
@@ -184,19 +188,19 @@ def test_a_logo_is_replaced_and_removed(olives: Client, anyone: Client) -> None:
     assert anyone.get(second).status_code == 404
 
 
-# ---- who changes them, and who hears of it
+# ---- permissions, logging and other processes
 
 
-def test_changes_are_recorded_and_the_logo_is_only_said_to_have_changed(olives: Client) -> None:
+def test_changes_are_logged_but_not_the_logos_content(olives: Client) -> None:
     olives.post(PAGE, {"name": "One", "accent": PURPLE, "logo": upload(png(4, 4))})
-    said = last("installation.changed")
-    assert said["before"] == {"name": "", "accent": ""}
-    assert said["after"] == {"name": "One", "accent": PURPLE, "logo": "changed"}
+    logged = last_change("installation.changed")
+    assert logged["before"] == {"name": "", "accent": ""}
+    assert logged["after"] == {"name": "One", "accent": PURPLE, "logo": "changed"}
     olives.post(PAGE, {"name": "One", "accent": PURPLE, "removes_logo": "on"})
-    assert last("installation.changed")["after"] == {"logo": "changed"}
+    assert last_change("installation.changed")["after"] == {"logo": "changed"}
 
 
-def test_administrators_alone_set_them(alice: User, alices: Client) -> None:
+def test_only_administrators_can_set_them(alice: User, alices: Client) -> None:
     Installation.objects.create(pk=1, name="One")
     User.objects.filter(pk=alice.pk).update(is_staff=True)
     alice.user_permissions.add(Permission.objects.get(codename="change_installation"))
@@ -205,11 +209,11 @@ def test_administrators_alone_set_them(alice: User, alices: Client) -> None:
     assert Installation.this().name == "One"
 
 
-def test_another_process_hears_of_it_within_ten_seconds(
+def test_other_processes_notice_a_change_within_ten_seconds(
     anyone: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     anyone.get(LOGIN)
-    Installation.objects.bulk_create([Installation(pk=1, name="Elsewhere")])  # not by `save`
+    Installation.objects.bulk_create([Installation(pk=1, name="Elsewhere")])  # bypasses `save`
     assert "· chatapp</title>" in anyone.get(LOGIN).text
     later = time.monotonic() + 10.1
     monkeypatch.setattr(time, "monotonic", lambda: later)
@@ -217,7 +221,7 @@ def test_another_process_hears_of_it_within_ten_seconds(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_page_asks_no_more_for_it(
+def test_pages_need_no_query_for_the_branding(
     anyone: Client, django_assert_num_queries: Callable[[int], AbstractContextManager[object]]
 ) -> None:
     Installation.objects.create(pk=1, name="One", accent=PURPLE)
@@ -226,7 +230,7 @@ def test_a_page_asks_no_more_for_it(
         assert "· One</title>" in anyone.get("/nowhere/").text
 
 
-def test_pages_go_on_with_what_they_know_while_the_database_is_away(
+def test_pages_keep_the_known_branding_while_the_database_is_unavailable(
     anyone: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     branding.remember(branding.Branding("Known"))
@@ -241,7 +245,7 @@ def test_pages_go_on_with_what_they_know_while_the_database_is_away(
 
 
 @pytest.mark.parametrize("page", ["500.html", "503.html"])
-def test_the_page_of_a_failing_server_has_the_name_alone(page: str) -> None:
+def test_error_pages_show_only_the_name(page: str) -> None:
     branding.remember(branding.Branding(name="Ask us", accent=PURPLE, logo="1"))
     shown = render_to_string(page, {"retry_after": 10})
     assert "Ask us" in shown

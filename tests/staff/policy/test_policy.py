@@ -1,4 +1,4 @@
-"""What reviewers may read: set by an administrator, kept by each chat, told to who writes it."""
+"""The review policy: administrators set it, each chat keeps it, and people can read it."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -19,8 +19,8 @@ FLAGGED = "Reviewers may read this chat if moderation, a rule or your thumbs dow
 pytestmark = pytest.mark.django_db
 
 
-def begun(alice: User, upstream: Upstream, title: str) -> Conversation:
-    """A conversation with an image."""
+def started(alice: User, upstream: Upstream, title: str) -> Conversation:
+    """Start a conversation whose reply has an image."""
     conversation = alice.conversations.create(title=title)
     _, reply = conversation.ask(uuid4(), "Why?", None, upstream, "one", uuid4())
     end(reply, reply_of("So."))
@@ -38,7 +38,7 @@ def image(conversation: Conversation) -> str:
 
 
 def readable(client: Client, conversation: Conversation) -> list[bool]:
-    """In the list, by its address, and an image of it."""
+    """Whether a client can read it: in the list, on its page, and an image of it."""
     page = client.get(LIST)
     read = opened(client, conversation.pk)
     return [
@@ -48,27 +48,27 @@ def readable(client: Client, conversation: Conversation) -> list[bool]:
     ]
 
 
-def test_each_chat_keeps_the_policy_that_it_was_begun_under(
+def test_each_chat_keeps_the_policy_it_was_started_under(
     olives: Client, alices: Client, alice: User, connected: Upstream
 ) -> None:
-    before = begun(alice, connected, "Before any")
+    before = started(alice, connected, "Before any")
     set_to(olives, "nothing", names_reader="on")
-    closed = begun(alice, connected, "Closed")
+    closed = started(alice, connected, "Closed")
     assert readable(olives, before) == [True] * 3
     assert readable(olives, closed) == [False] * 3
     assert not AuditEvent.objects.filter(target=str(closed.pk)).exists()
     set_to(olives, "all", names_reader="on")
-    opened = begun(alice, connected, "Opened")
+    opened = started(alice, connected, "Opened")
     assert readable(olives, opened) == [True] * 3
     assert readable(olives, closed) == [False] * 3
     assert readable(alices, closed)[2]  # her own image
 
 
-def test_of_flagged_chats_alone_those_are_read_in_which_something_was(
+def test_under_the_flagged_policy_only_flagged_chats_can_be_read(
     olives: Client, alice: User, connected: Upstream
 ) -> None:
     set_to(olives, "flagged", names_reader="on")
-    conversation = begun(alice, connected, "Perhaps")
+    conversation = started(alice, connected, "Perhaps")
     assert readable(olives, conversation) == [False] * 3
     conversation.messages.filter(role="assistant").update(is_flagged=True)
     assert readable(olives, conversation) == [True] * 3
@@ -76,12 +76,12 @@ def test_of_flagged_chats_alone_those_are_read_in_which_something_was(
     assert readable(olives, conversation) == [False] * 3
 
 
-def test_who_read_is_named_where_the_chats_own_policy_says_so(
+def test_the_reader_is_named_if_the_policy_of_the_chat_says_so(
     olives: Client, alices: Client, alice: User, connected: Upstream
 ) -> None:
-    named = begun(alice, connected, "Named")
+    named = started(alice, connected, "Named")
     set_to(olives, "all")
-    unnamed = begun(alice, connected, "Unnamed")
+    unnamed = started(alice, connected, "Unnamed")
     for one in (named, unnamed):
         assert opened(olives, one.pk).status_code == 200
     page = " ".join(alices.get("/privacy/").text.split())
@@ -90,7 +90,7 @@ def test_who_read_is_named_where_the_chats_own_policy_says_so(
     assert "A reviewer" in alices.get("/privacy/").text
 
 
-def test_what_is_set_is_recorded_once_and_told_where_people_come_in(
+def test_a_new_policy_is_logged_once_and_shown_at_sign_in(
     olives: Client, alices: Client, client: Client
 ) -> None:
     assert "Reviewers may read the chats here." in client.get("/accounts/login/").text
@@ -105,25 +105,25 @@ def test_what_is_set_is_recorded_once_and_told_where_people_come_in(
     assert "Nobody reviews" in olives.get("/policy/").text
 
 
-def test_a_policy_that_is_none_is_refused_and_nothing_is_set(olives: Client) -> None:
+def test_an_unknown_policy_is_refused(olives: Client) -> None:
     answer = confirmed(olives).post("/policy/", {"scope": "everything"})
     assert "Select a valid choice" in answer.text
     assert not ReviewPolicy.objects.exists()
 
 
-def test_only_administrators_set_it(alice: User, alices: Client) -> None:
+def test_only_administrators_can_set_the_policy(alice: User, alices: Client) -> None:
     assert alices.post("/policy/", {"scope": "nothing"}).status_code == 403
     reviewer = User.objects.create_user("rita", password="x", is_staff=True, reviews=True)
     assert signed_in(reviewer).post("/policy/", {"scope": "all"}).status_code == 403
     assert not ReviewPolicy.objects.exists()
 
 
-def test_privacy_tells_of_former_policies_as_far_as_ones_own_chats_go_back(
+def test_the_privacy_page_lists_earlier_policies_back_to_the_first_chat(
     alices: Client, alice: User, connected: Upstream
 ) -> None:
     for days, scope in ((3, "nothing"), (2, "flagged"), (1, "all")):
         ReviewPolicy.objects.create(scope=scope, begins_at=timezone.now() - timedelta(days=days))
-    conversation = begun(alice, connected, "Old")
+    conversation = started(alice, connected, "Old")
     moment = timezone.now() - timedelta(days=1.5)
     Conversation.objects.filter(pk=conversation.pk).update(created_at=moment)
     page = " ".join(parse(alices.get("/privacy/").text).text.split())
@@ -132,18 +132,18 @@ def test_privacy_tells_of_former_policies_as_far_as_ones_own_chats_go_back(
     assert "nobody reviews them" not in page
 
 
-async def test_beside_the_message_box_stands_what_holds_for_this_chat(
+async def test_the_policy_of_the_chat_is_shown_next_to_the_message_box(
     anyone: AsyncClient, alice: User, connected: Upstream
 ) -> None:
     await anyone.aforce_login(alice)
-    before = await sync_to_async(begun)(alice, connected, "Before any")
+    before = await sync_to_async(started)(alice, connected, "Before any")
     await ReviewPolicy.objects.acreate(scope="flagged")
-    flagged = await sync_to_async(begun)(alice, connected, "Flagged")
+    flagged = await sync_to_async(started)(alice, connected, "Flagged")
     await ReviewPolicy.objects.acreate(scope="nothing")
-    for path, told in (
+    for path, expected in (
         (f"/c/{before.pk}/", "Reviewers may read this chat."),
         (f"/c/{flagged.pk}/", FLAGGED),
         ("/", "Nobody reviews this chat."),
     ):
         hint = parse((await anyone.get(path)).content.decode()).find("p", class_="hint")
-        assert hint.find("a", href="/privacy/").text == told
+        assert hint.find("a", href="/privacy/").text == expected

@@ -1,4 +1,4 @@
-"""What is set for the whole installation: which model writes titles, what new chats begin with."""
+"""The settings page: the model that writes titles, and the defaults of new chats."""
 
 import pytest
 from django.test import Client
@@ -9,14 +9,14 @@ pytestmark = pytest.mark.django_db
 PAGE = "/settings/"
 
 
-def test_nothing_is_stored_by_looking_or_by_saving_what_stands(olives: Client) -> None:
-    assert "None: the first words of the prompt" in olives.get(PAGE).text
+def test_viewing_or_saving_unchanged_settings_stores_nothing(olives: Client) -> None:
+    assert "None (use the first words of the prompt)" in olives.get(PAGE).text
     assert olives.post(PAGE, {}).status_code == 302
     assert not Installation.objects.exists()
     assert not AuditEvent.objects.filter(action="installation.changed").exists()
 
 
-def test_the_log_has_what_was_changed_and_nothing_else(olives: Client) -> None:
+def test_only_changed_settings_are_logged(olives: Client) -> None:
     olives.post(PAGE, {"notice": "One"})
     olives.post(PAGE, {"notice": "Two"})
     event = AuditEvent.objects.filter(action="installation.changed").latest("sequence")
@@ -24,12 +24,12 @@ def test_the_log_has_what_was_changed_and_nothing_else(olives: Client) -> None:
     assert event.detail.said["after"] == {"notice": "Two"}
 
 
-def test_models_that_an_upstream_names_are_suggested(olives: Client, connected: Upstream) -> None:
+def test_models_of_the_upstreams_are_suggested(olives: Client, connected: Upstream) -> None:
     Upstream.objects.update(offered_models="small = <Small>")
     assert '<option value="small"' in olives.get(PAGE).text
 
 
-def test_the_model_for_titles_is_chosen_and_given_up(olives: Client, connected: Upstream) -> None:
+def test_the_model_for_titles_can_be_set_and_cleared(olives: Client, connected: Upstream) -> None:
     for upstream, model in ((connected, "small"), (None, ""), (connected, "other")):
         fields = {"title_upstream": upstream.pk if upstream else "", "title_model": model}
         assert olives.post(PAGE, fields).status_code == 302
@@ -37,7 +37,9 @@ def test_the_model_for_titles_is_chosen_and_given_up(olives: Client, connected: 
         assert (saved.titles_by, saved.title_model) == (upstream, model)
 
 
-def test_a_model_without_its_upstream_is_not_taken(olives: Client, connected: Upstream) -> None:
+def test_the_upstream_and_model_for_titles_are_set_together(
+    olives: Client, connected: Upstream
+) -> None:
     page = olives.post(PAGE, {"title_upstream": "", "title_model": "small"}).text
     assert "Choose the upstream that has this model." in page
     page = olives.post(PAGE, {"title_upstream": connected.pk, "title_model": ""}).text
@@ -45,7 +47,7 @@ def test_a_model_without_its_upstream_is_not_taken(olives: Client, connected: Up
     assert not Installation.objects.exists()
 
 
-def test_an_upstream_that_can_not_be_asked_writes_no_titles(
+def test_a_disabled_or_deleted_upstream_writes_no_titles(
     olives: Client, connected: Upstream
 ) -> None:
     olives.post(PAGE, {"title_upstream": connected.pk, "title_model": "small"})
@@ -55,9 +57,11 @@ def test_an_upstream_that_can_not_be_asked_writes_no_titles(
     assert Installation.this().titles_by is None
 
 
-def test_what_new_chats_begin_with_is_chosen_whole(olives: Client, connected: Upstream) -> None:
+def test_the_default_upstream_and_model_are_set_together(
+    olives: Client, connected: Upstream
+) -> None:
     fields = {"default_upstream": connected.pk, "default_model": "small", "notice": "Hello"}
-    assert "None: the first that is offered" in olives.get(PAGE).text
+    assert "None (use the first available)" in olives.get(PAGE).text
     half = olives.post(PAGE, fields | {"default_model": ""}).text
     assert "Enter the default model for new chats." in half
     assert "at most 1000" in olives.post(PAGE, fields | {"notice": "x" * 1001}).text

@@ -100,7 +100,7 @@ def test_the_page_counts_what_will_be_deleted_without_showing_it(
     page = olives.get(f"{PEOPLE}{carol.pk}/delete/").content.decode()
     for line in ("Conversations: 1", "Messages: 5", "Images: 1", "Users: 1"):
         assert line in page
-    assert "Replies that are being written for them are ended" in page
+    assert "Their running replies are stopped" in page
     assert "ask canary" not in page
     assert "Of canary" not in page
 

@@ -402,7 +402,7 @@ def test_errors_of_the_admin(olive: Page, server: Server) -> None:
 def test_the_check_of_an_upstream(olive: Page, server: Server) -> None:
     olive.goto(f"{server.url}/admin/chatapp/upstream/1/change/")
     olive.get_by_role("button", name=re.compile("Check")).click()
-    expect(olive.get_by_role("heading", name="What Default does")).to_be_visible()
+    expect(olive.get_by_role("heading", name="Check of Default")).to_be_visible()
     expect_accessible(olive)
 
 

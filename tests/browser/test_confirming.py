@@ -53,7 +53,7 @@ def test_an_administrator_is_asked_once_and_continues(
     page.goto(desk.url + "/admin/chatapp/toolserver/")
     expect(page.get_by_role("link", name="second-wiki")).to_be_visible()
     page.get_by_role("link", name="first-wiki").click()
-    page.get_by_role("button", name="Ask for its tools").click()
+    page.get_by_role("button", name="List tools").click()
     expect(page.get_by_text("can't be reached")).to_be_visible()
     # A script in one of her pages has her session and her token, but still changes nothing.
     desk.expect_error("403")
@@ -76,7 +76,7 @@ def test_typed_text_is_kept_when_the_password_is_asked_for_again(
     server.run(LONG_AGO.format(key=site.olive.session))
     save = page.get_by_role("button", name="Save", exact=True)
     save.click()
-    expect(page.get_by_text("Your password was asked for too long ago")).to_be_visible()
+    expect(page.get_by_text("you last entered your password too long ago")).to_be_visible()
     expect(page.get_by_label("Name:")).to_have_value("kept-wiki")
     page.get_by_label("Your password:").fill("guess")
     save.click()

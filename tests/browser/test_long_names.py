@@ -201,7 +201,7 @@ def test_the_admin_fits(sit_down: SitDown, named: tuple[Server, Person], site: S
             wider[path] = told[:6]
     page.goto(f"{server.url}/admin/chatapp/toolserver/1/change/")
     page.get_by_role("button", name="tools").click()
-    expect(page.get_by_text("Offering them costs")).to_be_visible()
+    expect(page.get_by_text("Offering them adds")).to_be_visible()
     expect_to_fit(page)
     assert wider == {}
 

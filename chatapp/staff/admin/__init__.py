@@ -1,4 +1,4 @@
-"""Administration: people; upstreams; tool servers; suggestions.
+"""The admin site: people and groups, upstreams, tool servers, suggestions.
 
 A module a subject; importing them registers them. `confirmed` asks for the password before what
 matters is changed, `secret_forms` takes what is never shown again, and `inquiries` are the pages

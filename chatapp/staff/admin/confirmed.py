@@ -1,7 +1,7 @@
-"""Changes that matter are made by a person who has just given the password, on a page of their own.
+"""Admin classes that ask for the password before changes, on a page of its own.
 
-A session alone makes none of them, and neither does a request that a script or an attribute of
-htmx sends: whatever gets into a page that an administrator looks at has the session, and no more.
+A session alone is not enough, and neither is a request sent by a script or by htmx: code injected
+into an administrator's page would have the session, but not the password.
 """
 
 from typing import Any
@@ -26,24 +26,26 @@ from chatapp.text.visible import SeenField
 
 PASSWORD_FIELD = "your_password"  # noqa: S105 - a field's name
 LATE = (
-    "Your password was asked for too long ago, so nothing was changed. Enter it, and save again: "
-    "what you typed is still here, keys and passwords aside."
+    "Nothing was saved, because you last entered your password too long ago. Enter it and save "
+    "again. Your changes are still here, except keys and passwords."
 )
 
 
 class PasswordField(forms.CharField):
+    """The user's own password, entered to confirm a change."""
+
     widget = forms.PasswordInput(attrs={"autocomplete": "current-password"})
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Never: it is no part of what the history tells."""
+        """Return False, so that the history and the audit log leave the field out."""
         return False
 
 
 class ConfirmedAdmin(RecordedAdmin):
-    """Adds, changes and deletes for who gave the password a short while ago.
+    """An admin that only allows changes shortly after the user entered their password.
 
-    It is asked for before a form is shown. Where a form comes too late, it is asked for in the form
-    itself, so that nothing typed is lost.
+    The password is asked for before a form is shown. If the form is submitted too late, it is asked
+    for in the form itself, so that nothing typed is lost.
     """
 
     formfield_overrides = {
@@ -60,8 +62,8 @@ class ConfirmedAdmin(RecordedAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         refuse_scripts(request)
-        is_late = request.method != "POST" and not is_confirmed(request)
-        if is_late and self._may_edit(request, object_id):
+        needs_password = request.method != "POST" and not is_confirmed(request)
+        if needs_password and self._may_edit(request, object_id):
             return ask_to_confirm(request.get_full_path())
         return super().changeform_view(request, object_id, form_url, extra_context)
 
@@ -76,18 +78,20 @@ class ConfirmedAdmin(RecordedAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Posts are what is done to the selected ones."""
+        """Show the list. A POST runs an action on the selected rows."""
         refuse_scripts(request)
         if not all(map(key_of, request.POST.getlist(ACTION_CHECKBOX_NAME))):
-            raise BadRequest("What was selected is no row.")
+            raise BadRequest("Invalid selection.")
         if request.method == "POST" and not is_confirmed(request):
-            self.message_user(request, "Nothing was done yet. Select again what it was meant for.")
+            self.message_user(request, "Nothing was changed yet. Make your selection again.")
             return ask_to_confirm(request.get_full_path())
         return super().changelist_view(request, extra_context)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Never for a secret, which a filter would give away character by character; nor by a
-        year, which may be one of no calendar."""
+        """Refuse filters on secrets and on years.
+
+        A filter would reveal a secret character by character, and a year may be out of range.
+        """
         secrets = {one.name for one in self.opts.get_fields() if isinstance(one, SecretField)}
         is_refused = not {"year", "iso_year", *secrets}.isdisjoint(lookup.split(LOOKUP_SEP))
         return not is_refused and super().lookup_allowed(lookup, value, request)
@@ -115,7 +119,7 @@ class ConfirmedAdmin(RecordedAdmin):
         fieldsets = super().get_fieldsets(request, obj)
         if request.method != "POST" or is_confirmed(request):
             return fieldsets
-        return [("Confirm that it is you", {"fields": [PASSWORD_FIELD]}), *fieldsets]
+        return [("Confirm it is you", {"fields": [PASSWORD_FIELD]}), *fieldsets]
 
     def _may_edit(self, request: HttpRequest, object_id: str | None) -> bool:
         if object_id is None:

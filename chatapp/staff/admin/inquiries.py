@@ -1,7 +1,7 @@
-"""Pages that ask what a saved upstream or tool server does. A button leads there, no link.
+"""Admin pages that query a saved upstream or tool server. They only answer POST, from a button.
 
-A stored key is sent or a command is started for it. So the password is asked for first, and the
-audit log says who asked.
+Such a query sends a stored key or starts a command. So the password is asked for first, and the
+audit log records who made the query.
 """
 
 from typing import Any
@@ -20,16 +20,16 @@ from chatapp.staff.admin.confirmed import ConfirmedAdmin
 
 
 class InquiringAdmin(ConfirmedAdmin):
-    """An admin with one such page more for each row, for who may change the row."""
+    """An admin with an extra page that queries a row's server, for users who may change the row."""
 
-    inquiry: str  # the last part of the page's address, and its template's name
+    inquiry: str  # the last part of the page's URL, and the name of its template
 
-    def inquire(self, asked: Any) -> dict[str, Any]:
-        """Ask, and return what the template shows, the page's `title` among it."""
+    def inquire(self, row: Any) -> dict[str, Any]:
+        """Query the server, and return the template's context, including the page's `title`."""
         raise NotImplementedError
 
-    def before_inquiry(self, request: HttpRequest, asked: Any) -> HttpResponse | None:
-        """Where to go instead; None where it may be asked."""
+    def before_inquiry(self, request: HttpRequest, row: Any) -> HttpResponse | None:
+        """Return a response to send instead of the query; None if the query may be made."""
         return None
 
     def get_urls(self) -> list[Any]:
@@ -38,26 +38,26 @@ class InquiringAdmin(ConfirmedAdmin):
         return [path(f"<path:object_id>/{self.inquiry}/", view, name=name), *super().get_urls()]
 
     def inquiry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """It may take a minute, and blocks no thread but this request's."""
+        """Query the server and show the result. May take a minute, but blocks only this thread."""
         refuse_scripts(request)
-        asked = self.get_object(request, object_id)
-        if not self.has_change_permission(request, asked):
+        row = self.get_object(request, object_id)
+        if not self.has_change_permission(request, row):
             raise PermissionDenied
-        if asked is None:
+        if row is None:
             raise Http404
         if not is_confirmed(request):
             name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
-            return ask_to_confirm(reverse(name, args=[asked.pk]))
-        if elsewhere := self.before_inquiry(request, asked):
-            return elsewhere
+            return ask_to_confirm(reverse(name, args=[row.pk]))
+        if response := self.before_inquiry(request, row):
+            return response
         assert isinstance(request.user, User)
         with transaction.atomic():
-            audit.record(f"{self.opts.model_name}.checked", actor=request.user, about=asked)
+            audit.record(f"{self.opts.model_name}.checked", actor=request.user, about=row)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "original": asked,
-            **self.inquire(asked),
+            "original": row,
+            **self.inquire(row),
         }
         template = f"admin/{self.opts.app_label}/{self.opts.model_name}/{self.inquiry}.html"
         return TemplateResponse(request, template, context)

@@ -1,8 +1,8 @@
-"""People and groups. Roles are a superuser's to give, and who has one is a superuser's to change.
+"""The admin of people and groups. Only superusers assign roles, and change people who have one.
 
-Staff without that role, where they may change people, look after those who have none: a password
-that they could set for another of the staff would be that one's rights for them. Their own account
-is no exception; its password is changed on the account's page.
+Other staff, if permitted to change people, can only change those without a role: setting another
+staff member's password would give them that person's rights. This includes their own account; they
+change their own password on the account page.
 """
 
 from collections.abc import Iterable
@@ -41,22 +41,22 @@ from chatapp.staff.admin.confirmed import ConfirmedAdmin
 
 ROLES = ["is_staff", "is_superuser", "reviews", "groups", "user_permissions"]
 WHAT_GOES = [
-    "All their conversations, with every branch and image, whoever has reviewed them.",
-    "Replies that are being written for them are ended, and their tabs are closed.",
-    "Their sessions, and their name in the history of these pages. Backups keep what they have.",
+    "All their chats, with every branch and image, even if reviewed.",
+    "Their running replies are stopped, and their tabs are closed.",
+    "Their sessions, and their name in the history of these pages. Backups are not changed.",
 ]
 
 
 class PersonAddForm(UniqueEmail, UserCreationForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields["username"].help_text = ""  # what it can't be is told where it is tried
+        self.fields["username"].help_text = ""  # errors explain what is not allowed
         self.fields["password1"].help_text = ADVICE
         self.fields["password2"].help_text = ""
 
 
 class UnseenPassword(ReadOnlyPasswordHashWidget):
-    """The way to set a new one, and nothing of the hash: not even half of it helps anybody."""
+    """A link to set a new password, without the usual summary of the hash."""
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         return super().get_context(name, value, attrs) | {"summary": []}
@@ -65,13 +65,15 @@ class UnseenPassword(ReadOnlyPasswordHashWidget):
 class PersonForm(UniqueEmail, UserChangeForm):  # type: ignore[type-arg]
     password = ReadOnlyPasswordHashField(
         widget=UnseenPassword,
-        help_text="Nobody can read it. Who forgot theirs gets a new one from you.",
+        help_text="Passwords can't be read. If someone forgets theirs, set a new one.",
     )
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
-        stays = all(fields.get(name, True) for name in ("is_active", "is_staff", "is_superuser"))
-        if not stays and User.leaves_no_administrator([self.instance.pk]):
+        stays_administrator = all(
+            fields.get(name, True) for name in ("is_active", "is_staff", "is_superuser")
+        )
+        if not stays_administrator and User.leaves_no_administrator([self.instance.pk]):
             raise ValidationError(LAST_ADMINISTRATOR)
         return fields
 
@@ -86,8 +88,10 @@ class NewPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
 
 
 class Ticked(ModelAdmin):  # type: ignore[type-arg]
-    """Groups and permissions as boxes to tick: Django's two lists, from one of which they are moved
-    to the other, can't be used on a phone, and have names that nothing reads aloud."""
+    """Show groups and permissions as checkboxes.
+
+    Django's pair of lists cannot be used on a phone, and screen readers do not read their names.
+    """
 
     def formfield_for_manytomany(
         self, db_field: Any, request: HttpRequest | None = None, **options: Any
@@ -95,12 +99,12 @@ class Ticked(ModelAdmin):  # type: ignore[type-arg]
         options["widget"] = CheckboxSelectMultiple
         field: Any = super().formfield_for_manytomany(db_field, request, **options)  # type: ignore[arg-type]
         if db_field.related_model is Permission:
-            field.queryset = self._permissions_that_count()
+            field.queryset = self._useful_permissions()
             field.label_from_instance = lambda permission: permission.name
         return field
 
-    def _permissions_that_count(self) -> QuerySet[Permission]:
-        """Those for what these pages show; conversations are read by reviewers alone."""
+    def _useful_permissions(self) -> QuerySet[Permission]:
+        """Return the permissions for models in the admin; only reviewers read conversations."""
         shown = filter(self.admin_site.is_registered, apps.get_models())
         types = ContentType.objects.get_for_models(*shown).values()
         return Permission.objects.filter(content_type__in=types).exclude(
@@ -124,17 +128,17 @@ class PersonAdmin(Ticked, ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
     ]
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request, obj) and _may_touch(request, obj)
+        return super().has_change_permission(request, obj) and _may_edit_person(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and _may_touch(request, obj)
+        return super().has_delete_permission(request, obj) and _may_edit_person(request, obj)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         dates = ["last_login", "date_joined"]
         if not is_superuser(request):
             return [*ROLES, *dates]
-        is_own_raise = obj == request.user and not obj.reviews
-        return [*dates, "reviews"] if is_own_raise else dates
+        would_promote_self = obj == request.user and not obj.reviews
+        return [*dates, "reviews"] if would_promote_self else dates
 
     @admin.display(ordering=F("is_superuser").desc())
     def role(self, person: User) -> str:
@@ -150,14 +154,14 @@ class PersonAdmin(Ticked, ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
             return super().user_change_password(request, id, form_url)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """What goes, counted: to list it would take long, and show what nobody asked to see."""
+        """Return what would be deleted as counts: a list would be slow, and reveal private data."""
         people = list(objs)
         lacking = {
             str(self.opts.verbose_name)
             for person in people
             if not self.has_delete_permission(request, person)
         }
-        protected = [LAST_ADMINISTRATOR] if _would_be_the_last(people) else []
+        protected = [LAST_ADMINISTRATOR] if _leaves_no_administrator(people) else []
         held = LegalHold.objects.living().filter(user__in=[person.pk for person in people])
         protected += [KEPT] if held.exists() else []
         belongings = Belongings.of([person.pk for person in people])
@@ -171,7 +175,7 @@ class PersonAdmin(Ticked, ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
             rename(stored.username, obj.username)
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
-        """Once the page's own transaction has ended: in one, much would be locked for long."""
+        """Erase the person after the page's transaction, which would hold many locks for long."""
         transaction.on_commit(lambda: _erase(request, [obj]))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
@@ -184,7 +188,7 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class RoleAdmin(Ticked, ConfirmedAdmin, GroupAdmin):
-    """Groups hold rights, so they are a superuser's."""
+    """The admin of groups. As groups grant permissions, only superusers may use it."""
 
     limited_by = "group"
 
@@ -202,12 +206,12 @@ def is_superuser(request: HttpRequest) -> bool:
     return bool(request.user.is_active and getattr(request.user, "is_superuser", False))
 
 
-def _may_touch(request: HttpRequest, person: User | None) -> bool:
+def _may_edit_person(request: HttpRequest, person: User | None) -> bool:
     has_role = person is not None and (person.is_staff or person.is_superuser or person.reviews)
     return is_superuser(request) or not has_role
 
 
-def _would_be_the_last(people: Iterable[User]) -> bool:
+def _leaves_no_administrator(people: Iterable[User]) -> bool:
     with transaction.atomic():
         return User.leaves_no_administrator([person.pk for person in people])
 
@@ -215,9 +219,9 @@ def _would_be_the_last(people: Iterable[User]) -> bool:
 def _erase(request: HttpRequest, people: list[User]) -> None:
     try:
         reports = erase(people, request.user if isinstance(request.user, User) else None)
-    except LastAdministrator:  # as there was another one when the page was drawn
+    except LastAdministrator:  # the other one is gone since the page was rendered
         raise PermissionDenied(LAST_ADMINISTRATOR) from None
-    except Held as held:  # since then
+    except Held as held:  # by a legal hold begun since
         raise PermissionDenied(str(held)) from None
     for report in reports:
         messages.info(request, report.sentence)

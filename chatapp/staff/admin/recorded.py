@@ -1,6 +1,6 @@
-"""What is added, changed and deleted here stands in the audit log, before and after.
+"""Log every addition, change and deletion in the admin in the audit log, before and after.
 
-All admins are of this class: it writes where Django's own history of an object is written.
+All admin classes inherit from this one. It logs where Django writes its own history of an object.
 """
 
 from collections.abc import Iterable
@@ -15,21 +15,23 @@ from chatapp.db.retry import once_more
 from chatapp.models import Allowance, Limit, User, audit
 from chatapp.staff.admin.secret_forms import SecretForm
 
-NOUNS = {"user": "person"}  # other models are called in the log as they are
+NOUNS = {"user": "person"}  # other models have the same name in the log
 ROLES = frozenset({"is_staff", "is_superuser", "reviews", "groups", "user_permissions"})
 PASSWORDS = frozenset({"password", "password1", "password2"})
-SECRET_CHANGED = "changed"  # noqa: S105 - all that is said of one
+SECRET_CHANGED = "changed"  # noqa: S105 - logged in place of a secret
 
 
 class Changes(list[dict[str, Any]]):
-    """Django's own message of a change, and what the fields said before and after it."""
+    """Django's change message, with the values of the fields before and after the change."""
 
     before: dict[str, Any]
     after: dict[str, Any]
 
 
 class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    limited_by = ""  # the field of limits that names a row, with which they go
+    """An admin whose changes are recorded in the audit log."""
+
+    limited_by = ""  # the field of `Limit` that refers to a row; such limits are deleted with it
 
     def changeform_view(
         self,
@@ -80,16 +82,16 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def response_action(  # type: ignore[override]  # the stubs are of a later Django
         self, request: HttpRequest, queryset: Any
     ) -> HttpResponse | None:
-        """What is done to the selected ones, with its events or not at all."""
+        """Run an action on the selected rows in one transaction with its audit events."""
         with transaction.atomic():
             return super().response_action(request, queryset)
 
     def taken_along_by(self, row: Any) -> dict[str, Any]:
-        """What was set for a row, and goes with it, as the log says it."""
+        """Return the settings that are deleted with a row, as the audit log shows them."""
         return {}
 
     def _delete_limits(self, request: HttpRequest, row: models.Model) -> None:
-        """They would go with the row, and nobody would learn of it."""
+        """Delete a row's limits with an event for each; the cascade would not log them."""
         assert isinstance(request.user, User)
         limits = Limit.objects.filter(**{self.limited_by: row}) if self.limited_by else ()
         for limit in limits:
@@ -102,7 +104,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         before, after = getattr(message, "before", {}), getattr(message, "after", {})
         action = f"{NOUNS.get(obj._meta.model_name or '', obj._meta.model_name)}.{verb}"
         if isinstance(obj, User) and verb == "changed":
-            action = _of_person(after, action)
+            action = _person_action(after, action)
         assert isinstance(request.user, User)
         detail = {"before": before, "after": after}
         known = {name: values for name, values in detail.items() if values}
@@ -110,22 +112,24 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 def is_secret(form: Any, name: str) -> bool:
-    """Whether the log must not have what was typed there. A form of passwords names a field of
-    the model's, which it has not; of a file it has no use for the bytes."""
+    """Whether the value of a field must stay out of the log.
+
+    Password forms also report a field of the model that they do not have. Files are left out too.
+    """
     if name not in form.fields or isinstance(form.fields[name], forms.FileField):
         return True
     secrets = (form.secret_name, form.new_secret_name) if isinstance(form, SecretForm) else ()
     return name in secrets or isinstance(form.fields[name].widget, forms.PasswordInput)
 
 
-def _of_person(changed: Iterable[str], action: str) -> str:
+def _person_action(changed: Iterable[str], action: str) -> str:
     if PASSWORDS & set(changed):
         return "password.changed"
     return "role.changed" if ROLES & set(changed) else action
 
 
 def _plain(form: Any, name: str, value: Any) -> Any:
-    """A row by its name and key, on either side of a change."""
+    """Return a field's value for the log; rows are shown by name and key."""
     field = form.fields[name]
     if isinstance(field, forms.ModelMultipleChoiceField):
         return sorted(map(_named, value or ()))

@@ -1,4 +1,4 @@
-"""Forms that take a secret, and how its state is told."""
+"""Forms with write-only secrets, and the description of a secret's state."""
 
 from typing import Any
 
@@ -7,14 +7,15 @@ from django.utils.html import escape
 
 
 class SecretForm(forms.ModelForm):  # type: ignore[type-arg]
-    """The secret goes in and never comes out: the form's field for it is not the model's, so no
-    page can show it.
+    """A model form with a write-only secret.
+
+    The form's field for it is not the model's, so that no page can show the secret.
     """
 
     secret_name: str  # the model's field
     new_secret_name: str  # the form's
     sent_to: frozenset[str]  # the fields that say where the secret goes
-    moved: str  # what is said where those change, and the secret is not given again
+    moved: str  # the error if those change and the secret is not entered again
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -28,7 +29,7 @@ class SecretForm(forms.ModelForm):  # type: ignore[type-arg]
         elif fields.get(f"forget_{self.secret_name}"):
             setattr(self.instance, self.secret_name, None)
         elif self._is_stored() and self.sent_to & set(self.changed_data):
-            # Or whoever may change the address could have the secret sent to himself.
+            # Otherwise anyone who may change the address could have the secret sent to them.
             self.add_error(self.new_secret_name, self.moved)
         return fields
 

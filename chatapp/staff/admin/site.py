@@ -1,4 +1,4 @@
-"""The administration's own pages, where they are not Django's."""
+"""Changes to the admin site itself: its list of models, its sign-in, and what it unregisters."""
 
 from functools import wraps
 from typing import Any
@@ -23,8 +23,7 @@ ORDER = ("User", "Group", "Upstream", "ToolServer", "Suggestion")
 
 
 def in_one_list(request: HttpRequest, app_label: str | None = None) -> list[Any]:
-    """What there is, in the order of its use: by which of Django's apps it is kept tells nobody
-    anything."""
+    """Return all models in one list, in order of use, instead of grouped by Django app."""
     apps = AdminSite.get_app_list(admin.site, request, app_label)
     models = [model for app in apps for model in app["models"]]
     models.sort(key=lambda model: ORDER.index(model["object_name"]))
@@ -34,7 +33,7 @@ def in_one_list(request: HttpRequest, app_label: str | None = None) -> list[Any]
 
 
 def with_second_factor(view: Any, cacheable: bool = False) -> Any:
-    """A page of these, once the second factor is there that its reader must have."""
+    """Return an admin view that first requires the second factor, if the user must have one."""
 
     @wraps(view)
     def gated(request: HttpRequest, *args: object, **options: object) -> HttpResponseBase:
@@ -46,16 +45,16 @@ def with_second_factor(view: Any, cacheable: bool = False) -> Any:
 
 admin.site.admin_view = with_second_factor  # type: ignore[method-assign]
 admin.site.get_app_list = in_one_list  # type: ignore[method-assign]
-# The one sign-in and the one change of one's password. Django's own form would take a password of
-# anybody's from whoever of the staff is signed in, without a limit and without the second factor.
+# Use the app's own pages to sign in and to change one's password. Django's sign-in form would let
+# signed-in staff try other people's passwords, without a rate limit and without the second factor.
 admin.site.login = require_safe(secure_admin_login(admin.site.login))  # type: ignore[method-assign]
-# With the event of it.
+# In one transaction with its audit event.
 admin.site.logout = transaction.atomic(admin.site.logout)  # type: ignore[method-assign]
 admin.site.password_change = RedirectView.as_view(  # type: ignore[method-assign,assignment]
     pattern_name="account_change_password"
 )
-# Of allauth: an address there would sign in as well, and nothing here makes one.
+# Unregister allauth's addresses: one added there could be used to sign in; the app creates none.
 admin.site.unregister(EmailAddress)
-# Secrets, which have pages of their own.
+# These hold secrets, and have their own pages.
 admin.site.unregister(Authenticator)
 admin.site.unregister([SocialAccount, SocialApp, SocialToken])

@@ -1,4 +1,4 @@
-"""JSON as it is typed under /admin/, where it is such that a database stores."""
+"""A form field for JSON that the database can store."""
 
 import json
 from typing import Any
@@ -9,8 +9,11 @@ from django.forms.fields import InvalidJSONInput
 
 
 class StoredJSONField(forms.JSONField):
-    """Says of numbers that are none or that Python does not read, of halves of characters, and of
-    what is nested thousands deep that it is invalid; Django's own fails, here or at the save."""
+    """A JSON field that also rejects what would fail when parsed or saved.
+
+    These are NaN and infinities, numbers too long for Python, lone surrogates, and nesting
+    thousands deep. Django's own field raises other exceptions for them.
+    """
 
     def to_python(self, value: Any) -> Any:
         try:
@@ -22,7 +25,7 @@ class StoredJSONField(forms.JSONField):
         return found
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """What is invalid is shown again as it was typed."""
+        """Return invalid input unchanged, so that it is shown as typed."""
         try:
             self.to_python(data)
         except ValidationError:

@@ -1,4 +1,4 @@
-"""Suggestions of the empty page."""
+"""The admin of the suggestions shown on the empty chat page."""
 
 from django.contrib import admin
 

@@ -1,4 +1,4 @@
-"""Tool servers: where they are, their secrets, what may be called; and what one offers now."""
+"""The admin of tool servers: addresses, secrets, allowed tools, and a page that lists the tools."""
 
 from typing import Any
 
@@ -18,10 +18,12 @@ from chatapp.upstream.wire.estimates import cost_of_tools
 
 
 class ToolServerForm(SecretForm):
+    """A tool server with its headers or environment, which are write-only."""
+
     secret_name = "secrets"  # noqa: S105 - a field's name
     new_secret_name = "new_secrets"  # noqa: S105 - a field's name
     sent_to = frozenset({"transport", "url", "command"})
-    moved = "What is stored was meant for the old address. Enter it again, or forget it."
+    moved = "The stored values were meant for the old address. Enter them again, or delete them."
 
     may_run_commands = False  # set for each request
 
@@ -29,12 +31,12 @@ class ToolServerForm(SecretForm):
         label="Headers or environment",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
-        help_text="One a line: <code>Authorization: Bearer key</code> for a URL, "
+        help_text="One per line: <code>Authorization: Bearer key</code> for a URL, "
         "<code>NAME=value</code> for a command. Stored encrypted and never shown again. Leave "
-        "empty to keep what is stored.",
+        "empty to keep the stored values.",
     )
     forget_secrets = forms.BooleanField(
-        label="Forget the stored headers or environment", required=False
+        label="Delete the stored headers or environment", required=False
     )
 
     class Meta:
@@ -45,8 +47,8 @@ class ToolServerForm(SecretForm):
         transport: str = self.cleaned_data["transport"]
         if transport == ToolServer.Transport.STDIO and not self.may_run_commands:
             raise ValidationError(
-                "A command runs on this machine, so only a superuser may set one. Ask one, or use "
-                "streamable HTTP."
+                "A command runs on this machine, so only a superuser may set one. Ask a superuser, "
+                "or use streamable HTTP."
             )
         return transport
 
@@ -78,11 +80,11 @@ class ToolServerAdmin(InquiringAdmin):
         **options: Any,
     ) -> Any:
         form: Any = super().get_form(request, obj, change, **options)
-        form.may_run_commands = is_superuser(request)  # a class of this request's own
+        form.may_run_commands = is_superuser(request)  # the class belongs to this request
         return form
 
     def has_change_permission(self, request: HttpRequest, obj: ToolServer | None = None) -> bool:
-        """A command is any program at all, so it is a superuser's to set and to change."""
+        """Only superusers may change a server with a command, as that can run any program."""
         is_command = obj is not None and obj.transport == ToolServer.Transport.STDIO
         if is_command and not is_superuser(request):
             return False
@@ -95,12 +97,12 @@ class ToolServerAdmin(InquiringAdmin):
     def stored(self, server: ToolServer) -> str:
         return state_of_secret(server.secrets, server.secret_problem)
 
-    def inquire(self, asked: ToolServer) -> dict[str, Any]:
-        """What the server offers now, or why it offers nothing."""
-        offered, problem = async_to_sync(tools.offered_by)(asked)
+    def inquire(self, row: ToolServer) -> dict[str, Any]:
+        """Return the tools the server offers now, or why it offers none."""
+        offered, problem = async_to_sync(tools.offered_by)(row)
         tokens = cost_of_tools([tool.as_request() for tool in offered])
         return {
-            "title": f"What {asked} offers",
+            "title": f"Tools of {row}",
             "offered": offered,
             "cost": f"{tokens:,}",
             "problem": problem,

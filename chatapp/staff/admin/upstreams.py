@@ -1,4 +1,4 @@
-"""Upstreams: where they are, their keys, what goes along with requests; and the check of one."""
+"""The admin of upstreams: addresses, keys and request parameters, and the check of one."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ from chatapp.upstream.check import Report, check, model_for_chat
 from chatapp.upstream.wire.estimates import cost_of_tools
 from chatapp.upstream.wire.parameters import doubts_about
 
-DEMO_WENT = (
-    "The built-in demo is switched off now. Who wants it beside this can switch it on again."
-)
+DEMO_WENT = "The built-in demo is now turned off. You can turn it back on."
 
 
 class UpstreamForm(SecretForm):
+    """An upstream with its API key, which is write-only."""
+
     secret_name = "api_key"  # noqa: S105 - a field's name
     new_secret_name = "new_api_key"  # noqa: S105 - a field's name
     sent_to = frozenset({"base_url"})
@@ -33,13 +33,13 @@ class UpstreamForm(SecretForm):
         label="API key",
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="Stored encrypted and never shown again. Leave empty to keep what is stored.",
+        help_text="Stored encrypted and never shown again. Leave empty to keep the stored key.",
     )
     takes_doubtful = forms.BooleanField(
         label="Send these request parameters as they are",
         required=False,
         widget=forms.HiddenInput,  # until there is something to confirm
-        help_text="For what this upstream takes, and others do not.",
+        help_text="For parameters that only this upstream accepts.",
     )
 
     class Meta:
@@ -48,31 +48,31 @@ class UpstreamForm(SecretForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if clock := self.fields.get("offers_clock"):  # not where the page only shows
+        if clock := self.fields.get("offers_clock"):  # absent if the page is read-only
             tokens = cost_of_tools([tools.CLOCK.as_request()])
-            clock.help_text += f" About {tokens} tokens a request; a check measures them."
+            clock.help_text += f" About {tokens} tokens per request; a check measures this."
 
     def clean(self) -> dict[str, Any]:
-        """Upstreams pass over a misspelt parameter without a word, so it is asked about here."""
+        """Ask to confirm unknown parameters, since upstreams silently ignore misspelt ones."""
         fields = super().clean()
         parameters = fields.get("parameters") or {}
         is_new = parameters != self.initial.get("parameters")
         if is_new and (doubts := doubts_about(parameters)):
             self.fields["takes_doubtful"].widget = forms.CheckboxInput()
             if not fields.get("takes_doubtful"):
-                cure = "Correct this, or confirm below that it is meant so."
+                cure = "Correct this, or confirm below that it is intended."
                 self.add_error("parameters", ValidationError([*doubts, cure]))
         return fields
 
 
 def report_of(upstream: Upstream) -> Report:
-    """Asks it a few short questions, which takes up to a minute."""
+    """Check an upstream with a few short prompts, which takes up to a minute."""
     model = model_for_chat(list(upstream.named_models))
     return async_to_sync(check)(endpoint_of(upstream), model, tools.CLOCK.as_request())
 
 
 def switch_demo_off(request: HttpRequest) -> None:
-    """For something better, which is connected in this transaction."""
+    """Turn the demo off because a real upstream is connected in this transaction."""
     if demo := Upstream.switch_demo_off():
         assert isinstance(request.user, User)
         detail = {"before": {"enabled": True}, "after": {"enabled": False}}
@@ -107,7 +107,7 @@ class UpstreamAdmin(InquiringAdmin):
     def save_model(
         self, request: HttpRequest, obj: Upstream, form: UpstreamForm, change: bool
     ) -> None:
-        """The demo answers until a gateway is connected, or where it is switched on again."""
+        """Save the upstream. Connecting or enabling a real one turns the demo off."""
         super().save_model(request, obj, form, change)
         is_new = obj.enabled and (not change or "enabled" in form.changed_data)
         if is_new and not obj.is_demo:
@@ -125,15 +125,15 @@ class UpstreamAdmin(InquiringAdmin):
         return state_of_secret(upstream.api_key, upstream.secret_problem)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Upstream | None = None) -> list[str]:
-        """The environment's upstream is what the environment says at each start."""
+        """Lock what the environment sets again at each start."""
         return ["name", "base_url"] if obj and obj.from_environment else []
 
-    def before_inquiry(self, request: HttpRequest, asked: Upstream) -> HttpResponse | None:
-        if not asked.secret_problem:
+    def before_inquiry(self, request: HttpRequest, row: Upstream) -> HttpResponse | None:
+        if not row.secret_problem:
             return None
-        self.message_user(request, asked.secret_problem, messages.ERROR)
-        return redirect("admin:chatapp_upstream_change", asked.pk)
+        self.message_user(request, row.secret_problem, messages.ERROR)
+        return redirect("admin:chatapp_upstream_change", row.pk)
 
-    def inquire(self, asked: Upstream) -> dict[str, Any]:
-        """What the upstream, as it is saved, does."""
-        return {"title": f"What {asked} does", "report": report_of(asked)}
+    def inquire(self, row: Upstream) -> dict[str, Any]:
+        """Return the report of a check of the saved upstream."""
+        return {"title": f"Check of {row}", "report": report_of(row)}

@@ -1,4 +1,4 @@
-"""The button that asks what an upstream does: what it shows, and who may press it."""
+"""The button that checks an upstream: what it shows, and who may use it."""
 
 import asyncio
 import re
@@ -22,7 +22,7 @@ def path(connected: Upstream, what: str = "check") -> str:
     return f"/admin/chatapp/upstream/{connected.pk}/{what}/"
 
 
-def test_the_button_shows_the_table(
+def test_the_button_shows_the_report(
     olives: Client, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     assert path(connected) in olives.get(path(connected, "change")).content.decode()
@@ -37,7 +37,7 @@ def test_the_button_shows_the_table(
     assert upstream.chat_requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_the_button_tells_why_an_upstream_cannot_serve(
+def test_the_button_says_why_an_upstream_cannot_serve(
     olives: Client, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     upstream.fail_models(401, {"error": "<b>wrong</b>"})
@@ -46,7 +46,7 @@ def test_the_button_tells_why_an_upstream_cannot_serve(
     assert "&lt;b&gt;wrong&lt;/b&gt;" in page
 
 
-def test_only_who_may_change_an_upstream_may_check_it(
+def test_checking_an_upstream_needs_permission_to_change_it(
     alices: Client, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     stan = User.objects.create_user("stan", is_staff=True)
@@ -58,7 +58,7 @@ def test_only_who_may_change_an_upstream_may_check_it(
     assert upstream.requests == []
 
 
-def test_a_check_comes_after_the_password_and_says_who_asked(
+def test_a_check_asks_for_the_password_and_is_logged(
     olive: User, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     client = signed_in(olive)
@@ -71,7 +71,7 @@ def test_a_check_comes_after_the_password_and_says_who_asked(
     assert (event.actor, event.target) == (olive.pk, str(connected.pk))
 
 
-def test_a_check_is_asked_for_by_the_form_alone(
+def test_a_check_can_only_be_started_by_the_form(
     olive: User, olives: Client, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     assert olives.get(path(connected)).status_code == 405
@@ -83,10 +83,10 @@ def test_a_check_is_asked_for_by_the_form_alone(
 
 
 @asynccontextmanager
-async def a_check_that_waits(
+async def waiting_check(
     site: Site, server: Server, upstream: FakeUpstream, pause: Pause
 ) -> AsyncIterator[tuple[httpx.AsyncClient, asyncio.Task[httpx.Response]]]:
-    """Olive's browser, and the page of a check whose upstream pauses."""
+    """Yield Olive's browser, and the request of a check whose upstream pauses."""
     upstream.script(delta("Hello"), pause, usage(), finish(), done())
     async with httpx.AsyncClient(
         base_url=server.url, cookies=site.olive.cookies, trust_env=False, timeout=WAIT_SECONDS
@@ -102,21 +102,21 @@ async def a_check_that_waits(
         yield olive, checking
 
 
-async def test_a_check_keeps_nobody_waiting(site: Site, upstream: FakeUpstream) -> None:
+async def test_a_check_does_not_block_other_requests(site: Site, upstream: FakeUpstream) -> None:
     pause = Pause()
     with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY=KEY) as server:
-        async with a_check_that_waits(site, server, upstream, pause) as (olive, checking):
+        async with waiting_check(site, server, upstream, pause) as (olive, checking):
             assert (await olive.get("/admin/")).status_code == 200
             assert not checking.done()
             pause.release()
             assert "It can serve the app." in (await checking).text
 
 
-async def test_a_check_that_waits_keeps_no_server_from_stopping(
+async def test_a_waiting_check_does_not_keep_the_server_from_stopping(
     site: Site, upstream: FakeUpstream
 ) -> None:
     with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY=KEY) as server:
-        async with a_check_that_waits(site, server, upstream, Pause()) as (_, checking):
+        async with waiting_check(site, server, upstream, Pause()) as (_, checking):
             assert await asyncio.to_thread(server.stop) == 0
             with pytest.raises(httpx.RemoteProtocolError):
                 await checking

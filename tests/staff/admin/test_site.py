@@ -1,4 +1,4 @@
-"""Who gets in at all, and what stands there in whose words."""
+"""The admin site: who gets in, and what it shows."""
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -13,14 +13,14 @@ UPSTREAMS = "/admin/chatapp/upstream/"
 
 
 @pytest.mark.parametrize("path", ["/admin/", UPSTREAMS])
-def test_who_is_no_staff_is_refused(alices: Client, path: str) -> None:
+def test_only_staff_get_in(alices: Client, path: str) -> None:
     answer = alices.get(path)
     assert answer.status_code == 302
     assert "login" in answer.headers["location"]
 
 
-def test_whoever_of_the_staff_is_signed_in_signs_in_as_nobody_else_there(olive: User) -> None:
-    """Django's form would take the password without a limit, and without the second factor."""
+def test_signed_in_staff_cannot_sign_in_as_someone_else(olive: User) -> None:
+    """Django's form would accept passwords without a rate limit or the second factor."""
     client = signed_in(User.objects.create_user("stan", is_staff=True))
     answer = client.post("/admin/login/", {"username": "olive", "password": PASSWORD})
     assert answer.status_code == 405
@@ -39,7 +39,7 @@ def test_a_persons_page_shows_nothing_of_the_password(olives: Client, alice: Use
     assert alice.password.partition("$")[0] not in page
 
 
-def test_only_permissions_that_count_are_offered(olives: Client, alice: User) -> None:
+def test_only_useful_permissions_are_offered(olives: Client, alice: User) -> None:
     page = parse(olives.get(f"/admin/chatapp/user/{alice.pk}/change/").text)
     offered = [label.text.strip() for label in page.find_all("#id_user_permissions label")]
     assert "Can change upstream" in offered
@@ -47,16 +47,16 @@ def test_only_permissions_that_count_are_offered(olives: Client, alice: User) ->
     assert not [one for one in offered if "message" in one or "session" in one]
 
 
-async def test_the_menu_leads_to_the_settings_only_who_finds_something_there(
+async def test_the_menu_links_to_the_settings_only_for_people_who_may_change_some(
     anyone: AsyncClient, alice: User, olive: User
 ) -> None:
     rita = await User.objects.acreate(username="rita", is_staff=True, reviews=True)
     stan = await User.objects.acreate(username="stan", is_staff=True)
     await stan.user_permissions.aset(Permission.objects.filter(codename="view_suggestion"))
-    led = {}
+    links = {}
     for person in (alice, rita, stan, olive):
         await anyone.aforce_login(person)
         page = parse((await anyone.get("/")).content.decode())
-        ways = "/admin/", "/settings/"
-        led[person.username] = [href for href in ways if page.find_all("a", href=href)]
-    assert led == {"alice": [], "rita": [], "stan": ["/admin/"], "olive": ["/settings/"]}
+        paths = "/admin/", "/settings/"
+        links[person.username] = [href for href in paths if page.find_all("a", href=href)]
+    assert links == {"alice": [], "rita": [], "stan": ["/admin/"], "olive": ["/settings/"]}

@@ -1,4 +1,4 @@
-"""The administration of tool servers. Olive is a superuser; Stan is staff who may edit them."""
+"""The admin of tool servers. Olive is a superuser; Stan is staff with permission to edit them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ADD = "/admin/chatapp/toolserver/add/"
 
 
 @pytest.fixture(autouse=True)
-def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+def long_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatapp.tools.toolbox.CHECK_SECONDS", 60.0)
 
 
@@ -65,14 +65,16 @@ def test_headers_are_stored_encrypted_and_never_shown(olives: Client, wiki: Tool
         assert "sk-other-secret" not in cursor.fetchone()[0]
 
 
-def test_who_may_only_look_sees_no_headers(stan: User, stans: Client, wiki: ToolServer) -> None:
+def test_staff_who_may_only_view_see_no_headers(
+    stan: User, stans: Client, wiki: ToolServer
+) -> None:
     stan.user_permissions.set(Permission.objects.filter(codename="view_toolserver"))
     page = stans.get(change(wiki)).content.decode()
     assert "http://127.0.0.1:1/mcp" in page
     assert "sk-very-secret" not in page
 
 
-def test_an_empty_field_keeps_the_headers_and_a_tick_forgets_them(
+def test_an_empty_field_keeps_the_headers_and_a_checkbox_deletes_them(
     olives: Client, wiki: ToolServer
 ) -> None:
     olives.post(change(wiki), fields(timeout_seconds=5))
@@ -83,9 +85,9 @@ def test_an_empty_field_keeps_the_headers_and_a_tick_forgets_them(
     assert wiki.secret_pairs() == {}
 
 
-def test_headers_do_not_follow_to_another_address(stans: Client, wiki: ToolServer) -> None:
+def test_stored_headers_are_not_sent_to_another_address(stans: Client, wiki: ToolServer) -> None:
     page = stans.post(change(wiki), fields(url="https://elsewhere.test/mcp"))
-    assert "What is stored was meant for the old address" in page.content.decode()
+    assert "The stored values were meant for the old address" in page.content.decode()
     wiki.refresh_from_db()
     assert wiki.url == "http://127.0.0.1:1/mcp"
 
@@ -105,7 +107,7 @@ def test_only_a_superuser_may_change_a_command(stans: Client, wiki: ToolServer) 
     assert ToolServer.objects.get().name == "wiki"
 
 
-def test_the_button_tells_the_problem_of_a_server(olives: Client, wiki: ToolServer) -> None:
+def test_the_button_shows_why_a_server_cannot_be_reached(olives: Client, wiki: ToolServer) -> None:
     assert tools_of(wiki) in olives.get(change(wiki)).content.decode()
     page = olives.post(tools_of(wiki)).content.decode()
     assert "The tool server wiki can&#x27;t be reached (All connection attempts failed)." in page

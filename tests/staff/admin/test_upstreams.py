@@ -1,4 +1,4 @@
-"""Upstreams: keys go in and never come out; who may press the button that checks one."""
+"""The admin of upstreams: keys are write-only, and unknown parameters need a confirmation."""
 
 import re
 
@@ -17,11 +17,11 @@ pytestmark = pytest.mark.django_db
 UPSTREAMS = "/admin/chatapp/upstream/"
 
 
-def test_what_the_clock_costs_stands_beside_its_setting(
+def test_the_cost_of_the_clock_is_shown_next_to_its_setting(
     olives: Client, connected: Upstream
 ) -> None:
     page = olives.get(f"{UPSTREAMS}{connected.pk}/change/").content.decode()
-    assert re.search(r"About 1\d\d tokens a request", page)
+    assert re.search(r"About 1\d\d tokens per request", page)
 
 
 def test_a_stored_key_is_never_shown(olives: Client, connected: Upstream) -> None:
@@ -78,14 +78,14 @@ def test_the_environments_upstream_keeps_its_address(olives: Client, connected: 
 
 
 def posted(olives: Client, upstream: Upstream, **fields: str) -> str:
-    """The answer to the form, as text; "" where it was taken."""
+    """Submit the form; return the page as text if it was refused, or "" if it was saved."""
     form = {"name": "Fake", "base_url": upstream.base_url, "enabled": "on", **REQUESTS, **fields}
     answer = olives.post(f"{UPSTREAMS}{upstream.pk}/change/", form)
     upstream.refresh_from_db()
     return "" if answer.status_code == 302 else answer.text
 
 
-def test_a_misspelt_parameter_is_asked_about(olives: Client, connected: Upstream) -> None:
+def test_a_misspelt_parameter_needs_a_confirmation(olives: Client, connected: Upstream) -> None:
     misspelt = {"parameters": '{"temperatur": 0.2, "top_p": "0.9"}'}
     page = posted(olives, connected, **misspelt)
     assert "“temperatur” is not a known parameter. Did you mean “temperature”?" in page
@@ -94,17 +94,17 @@ def test_a_misspelt_parameter_is_asked_about(olives: Client, connected: Upstream
     assert connected.parameters == {}
     assert not posted(olives, connected, **misspelt, takes_doubtful="on")
     assert connected.parameters == {"temperatur": 0.2, "top_p": "0.9"}
-    assert not posted(olives, connected, **misspelt)  # what was confirmed is not asked again
+    assert not posted(olives, connected, **misspelt)  # already confirmed
 
 
-def test_nobody_is_asked_where_nothing_is_doubtful(olives: Client, connected: Upstream) -> None:
+def test_known_parameters_need_no_confirmation(olives: Client, connected: Upstream) -> None:
     page = olives.get(f"{UPSTREAMS}{connected.pk}/change/").text
     assert 'type="checkbox" name="takes_doubtful"' not in page
     assert not posted(olives, connected, parameters='{"temperature": 0.2, "top_k": 40}')
 
 
 @pytest.mark.parametrize("models", ["= A name", "gpt 4 = A name", "gpt-4o ="])
-def test_a_model_that_is_named_without_its_id_or_name_is_refused(
+def test_a_model_needs_both_its_id_and_its_name(
     olives: Client, connected: Upstream, models: str
 ) -> None:
     page = posted(olives, connected, offered_models=models)
@@ -112,12 +112,14 @@ def test_a_model_that_is_named_without_its_id_or_name_is_refused(
     assert connected.offered_models == ""
 
 
-def test_the_demo_goes_when_a_gateway_is_connected_and_may_come_back(olives: Client) -> None:
+def test_connecting_an_upstream_turns_the_demo_off_and_it_can_be_turned_back_on(
+    olives: Client,
+) -> None:
     Upstream.connect_environment("Demo", "http://127.0.0.1:1/v1", "one")
     demo = Upstream.objects.get()
     gateway = {"name": "Ours", "base_url": "http://gw/v1", "enabled": "on", **REQUESTS}
-    told = olives.post(f"{UPSTREAMS}add/", gateway, follow=True).text
-    assert "The built-in demo is switched off now" in told
+    page = olives.post(f"{UPSTREAMS}add/", gateway, follow=True).text
+    assert "The built-in demo is now turned off" in page
     assert [one.name for one in Upstream.objects.filter(enabled=True)] == ["Ours"]
     olives.post(f"{UPSTREAMS}{demo.pk}/change/", {"enabled": "on", **REQUESTS})
     ours = Upstream.objects.get(name="Ours")

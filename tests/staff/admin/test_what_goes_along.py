@@ -1,4 +1,4 @@
-"""What was set for something, and goes with it when that is deleted under /admin/."""
+"""Settings that are deleted with a group, an upstream or a tool server are logged."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -19,14 +19,14 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize("is_one_of_many", [False, True], ids=["alone", "selected"])
 @pytest.mark.parametrize("named", ["group", "upstream"])
-def test_a_limit_that_goes_with_a_group_or_an_upstream_is_recorded_before_it(
+def test_limits_deleted_with_a_group_or_an_upstream_are_logged_before_it(
     olives: Client, connected: Upstream, named: str, is_one_of_many: bool
 ) -> None:
     row = connected if named == "upstream" else Group.objects.create(name="Readers")
     other = Limit.objects.create(measure="tokens", cap=1)
     caps = (5, 7)
-    there = [Limit.objects.create(measure="tokens", cap=cap, **{named: row}) for cap in caps]
-    Allowance.objects.create(limit=there[0], held=3)
+    limits = [Limit.objects.create(measure="tokens", cap=cap, **{named: row}) for cap in caps]
+    Allowance.objects.create(limit=limits[0], held=3)
     page = "/admin/auth/group/" if named == "group" else "/admin/chatapp/upstream/"
     if is_one_of_many:
         chosen = {"action": "delete_selected", "_selected_action": row.pk, "post": "yes"}
@@ -34,17 +34,17 @@ def test_a_limit_that_goes_with_a_group_or_an_upstream_is_recorded_before_it(
     else:
         olives.post(f"{page}{row.pk}/delete/", {"post": "yes"})
     assert Limit.objects.get() == other
-    told = AuditEvent.objects.filter(action__endswith=".deleted").order_by("sequence")
-    assert [(one.action, one.target) for one in told] == [
-        *(("limit.deleted", str(limit.pk)) for limit in there),
+    logged = AuditEvent.objects.filter(action__endswith=".deleted").order_by("sequence")
+    assert [(one.action, one.target) for one in logged] == [
+        *(("limit.deleted", str(limit.pk)) for limit in limits),
         (f"{named}.deleted", str(row.pk)),
     ]
-    before = told[0].detail.said["before"]
+    before = logged[0].detail.said["before"]
     assert before["cap"] == "5 tokens"
     assert before[named] == str(row)
 
 
-def test_the_log_says_to_whom_an_upstream_was_open_and_what_its_models_cost(
+def test_the_log_has_the_access_rules_and_prices_of_a_deleted_upstream(
     olives: Client, connected: Upstream
 ) -> None:
     readers, other = Group.objects.create(name="Readers"), Upstream.objects.create(name="Other")
@@ -68,7 +68,7 @@ def test_the_log_says_to_whom_an_upstream_was_open_and_what_its_models_cost(
     assert AccessRule.objects.get().upstream == other
 
 
-def test_the_log_says_to_whom_a_tool_server_was_open(olives: Client) -> None:
+def test_the_log_has_the_access_rules_of_a_deleted_tool_server(olives: Client) -> None:
     server = ToolServer.objects.create(name="Files", url="https://files.example/mcp")
     AccessRule.objects.give([Group.objects.create(name="Readers")], tool_server=server)
     olives.post(f"/admin/chatapp/toolserver/{server.pk}/delete/", {"post": "yes"})
@@ -76,6 +76,6 @@ def test_the_log_says_to_whom_a_tool_server_was_open(olives: Client) -> None:
     assert before == {"access": [{"model": "", "groups": ["Readers"]}]}
 
 
-def test_the_log_has_no_word_of_what_was_not_set(olives: Client, connected: Upstream) -> None:
+def test_the_log_omits_what_was_not_set(olives: Client, connected: Upstream) -> None:
     olives.post(f"/admin/chatapp/upstream/{connected.pk}/delete/", {"post": "yes"})
     assert "before" not in AuditEvent.objects.get(action="upstream.deleted").detail.said

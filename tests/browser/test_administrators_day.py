@@ -86,13 +86,13 @@ def connect(page: Page, gateway: FakeUpstream) -> None:
     page.get_by_label("Address").fill(gateway.base_url)
     page.get_by_label("API key").fill("sk-of-the-team")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("It answers, and lists 2 models.")).to_be_visible()
-    page.get_by_role("button", name="Ask it").click()
+    expect(page.get_by_text("Connected. It lists 2 models.")).to_be_visible()
+    page.get_by_role("button", name="Run test").click()
     expect(page.get_by_text("It can serve the app.")).to_be_visible()
-    page.get_by_label("These alone").check()
+    page.get_by_label("Only these").check()
     page.get_by_label("swift").check()
     page.get_by_label("Everybody").check()
-    page.get_by_role("button", name="Switch it on").click()
+    page.get_by_role("button", name="Turn on").click()
     expect(page.get_by_text("Team gateway is connected")).to_be_visible()
 
 
@@ -101,9 +101,9 @@ def set_the_policy(page: Page) -> None:
     page.get_by_role("link", name="People", exact=True).click()
     page.get_by_role("link", name="Policy", exact=True).click()
     page.get_by_label("Reviewers may read flagged chats").check()
-    page.get_by_role("button", name="Set the policy").click()
+    page.get_by_role("button", name="Save policy").click()
     page.get_by_label("Reviewers may read every chat").check()
-    page.get_by_role("button", name="Set the policy").click()
+    page.get_by_role("button", name="Save policy").click()
     expect(page.get_by_role("row")).to_have_count(4)
 
 

@@ -1,4 +1,4 @@
-"""What is sent in the guide."""
+"""The forms of the set-up steps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,17 +12,19 @@ from chatapp.staff.people.forms import GivenForm
 from chatapp.text.multiline import LinesField
 from chatapp.text.visible import SeenField
 
-MOST_SHOWN = 500  # models to tick; more are named in the administration
+MOST_SHOWN = 500  # models to tick; others can be entered under /admin/
 
 
 class AddressForm(UpstreamForm):
+    """The name, address and key of an upstream."""
+
     takes_doubtful = None  # type: ignore[assignment]  # parameters are set later
     field_order = ["name", "base_url", "new_api_key"]
 
     class Meta(UpstreamForm.Meta):
         fields = ["name", "base_url"]
         field_classes = {"name": SeenField}
-        help_texts = {"name": "As people read it beside its models."}
+        help_texts = {"name": "Shown next to its models."}
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -37,17 +39,17 @@ class OfferForm(GivenForm):
 
     which = forms.ChoiceField(
         label="Models",
-        choices=[("all", "All that it lists, new ones too"), ("some", "These alone")],
+        choices=[("all", "All models, including new ones"), ("some", "Only these")],
         widget=forms.RadioSelect,
         initial="all",
     )
     models = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
     names = LinesField(
-        label="Names of its models",
+        label="Model names",
         required=False,
         validators=[validate_offered_models],
         widget=forms.Textarea({"rows": 4, "spellcheck": "false"}),
-        help_text="One a line, as the upstream calls them.",
+        help_text="One per line, as the upstream names them.",
     )
 
     def __init__(
@@ -55,8 +57,8 @@ class OfferForm(GivenForm):
     ) -> None:
         named = list(upstream.named_models)
         which = "some" if named else "all"
-        known = {"which": which, "models": named, "names": upstream.offered_models}
-        super().__init__(data, initial=known | initial)
+        stored = {"which": which, "models": named, "names": upstream.offered_models}
+        super().__init__(data, initial=stored | initial)
         if listed:
             del self.fields["names"]
             tickable = (one for one in listed if one.split() == [one] and "=" not in one)
@@ -68,14 +70,14 @@ class OfferForm(GivenForm):
         self._named = upstream.named_models
 
     def clean(self) -> dict[str, Any]:
-        wanted = super().clean() or {}
-        if wanted.get("which") == "some" and not wanted.get("models"):
-            self.add_error("models", "Choose one at least, or offer all.")
-        return wanted
+        fields = super().clean() or {}
+        if fields.get("which") == "some" and not fields.get("models"):
+            self.add_error("models", "Choose at least one model, or offer all.")
+        return fields
 
     @property
     def offered_models(self) -> str:
-        """As an upstream keeps them, with the names that they were given before; "" is all."""
+        """The new `Upstream.offered_models`, with the display names set earlier; "" means all."""
         if "names" in self.fields:
             return str(self.cleaned_data["names"])
         chosen = self.cleaned_data["models"] if self.cleaned_data["which"] == "some" else ()

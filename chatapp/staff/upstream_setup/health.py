@@ -1,4 +1,4 @@
-"""How each upstream does: what it says now, and its replies and failures of the last days."""
+"""The health of each upstream: whether it answers now, and its recent replies and failures."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from chatapp.models import DailyUsage, Upstream, UpstreamFailure, Usage
 from chatapp.upstream.wire.errors import ErrorKind
 
 DAYS = 30
-KEY_REFUSED_FOR = timedelta(days=1)  # after its last refusal, that the page warns of
+KEY_REFUSED_FOR = timedelta(days=1)  # how long the page warns after a key was refused
 
 
 @dataclass(frozen=True)
 class Day:
-    """Heights are in percent of the highest column."""
+    """A column of the chart. Heights are in percent of the highest column."""
 
     day: date
     replies: int
@@ -29,12 +29,14 @@ class Day:
 
 @dataclass(frozen=True)
 class Health:
+    """The state of an upstream, and its replies and failures of the last `DAYS` days."""
+
     upstream: Upstream
-    offer: Offer | None  # None if it is switched off
+    offer: Offer | None  # None if it is turned off
     days: Sequence[Day]  # the oldest first
-    kinds: Sequence[tuple[str, int]]  # what went wrong in words, and how often
+    kinds: Sequence[tuple[str, int]]  # failures in words with counts, most frequent first
     last: UpstreamFailure | None
-    key_refused: UpstreamFailure | None  # lately
+    key_refused: UpstreamFailure | None  # if recent
 
     @property
     def replies(self) -> int:
@@ -46,6 +48,7 @@ class Health:
 
 
 def health_of(upstreams: Sequence[Upstream], offers: Sequence[Offer]) -> list[Health]:
+    """Return the health of each upstream; `offers` has those that are turned on."""
     by_pk = {offer.upstream.pk: offer for offer in offers}
     failures = defaultdict(list)
     for failure in UpstreamFailure.objects.since(DAYS).order_by("last_at"):
@@ -79,7 +82,7 @@ def _days(upstream: Upstream, failures: list[UpstreamFailure]) -> list[Day]:
     for failure in failures:
         failed[failure.day] += failure.count
     days = [begins + timedelta(days=number) for number in range(DAYS)]
-    # A reply that failed is booked as a reply, but not by a process that died meanwhile.
+    # A failed reply is also booked as a reply, unless its process died before booking it.
     counts = {day: max(replies.get(day, 0), failed[day]) for day in days}
     scale = 100 / (max(counts.values()) or 1)
     return [

@@ -1,4 +1,4 @@
-"""Addresses of the guide."""
+"""URLs of the upstreams page and the set-up steps."""
 
 from django.urls import path
 

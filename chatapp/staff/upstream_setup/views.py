@@ -1,5 +1,7 @@
-"""The page of all upstreams, and those of the guide, each a step: an upstream answers in the chat
-after the last one alone."""
+"""The page of all upstreams, and the steps that connect one.
+
+An upstream is only offered in the chat after the last step.
+"""
 
 from typing import Any
 
@@ -25,10 +27,10 @@ from chatapp.staff.upstream_setup.health import DAYS, health_of
 @require_GET
 @administrators_only
 def upstreams(request: HttpRequest) -> HttpResponse:
-    """How each does. Those that are switched on are asked for their models, which costs nothing."""
+    """Show the health of all upstreams. Enabled ones are asked for their models, which is free."""
     everything = list(Upstream.objects.order_by("-enabled", "name"))
-    on = [one for one in everything if one.enabled]
-    offers = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=on)
+    enabled = [one for one in everything if one.enabled]
+    offers = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=enabled)
     context = {"healths": health_of(everything, offers), "days": DAYS}
     return render(request, "connecting/upstreams.html", context)
 
@@ -37,7 +39,7 @@ def upstreams(request: HttpRequest) -> HttpResponse:
 @administrators_only
 @confirmed_only
 def address(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """Where it is, and its key; one that is new answers nobody yet."""
+    """Set the name, address and key of an upstream. A new one stays disabled for now."""
     upstream = Upstream(enabled=False)
     if pk is not None:
         upstream = get_object_or_404(Upstream, pk=pk, from_environment=False)
@@ -58,7 +60,7 @@ def address(request: HttpRequest, pk: int | None = None) -> HttpResponse:
 @administrators_only
 @confirmed_only
 def offer(request: HttpRequest, pk: int) -> HttpResponse:
-    """What it lists, which of that is offered, and to whom; then it is switched on."""
+    """Show the models an upstream lists, set which are offered and to whom, then enable it."""
     upstream = get_object_or_404(Upstream, pk=pk)
     if request.method != "POST":
         return _offer_page(request, upstream)
@@ -68,25 +70,25 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
     before = {"offered_models": upstream.offered_models, "enabled": upstream.enabled}
     upstream.offered_models, upstream.enabled = form.offered_models, True
     after = {"offered_models": upstream.offered_models, "enabled": True}
-    whole: dict[str, Any] = {"upstream": upstream, "model": ""}
-    was_given = AccessRule.objects.given_to(**whole)
+    target: dict[str, Any] = {"upstream": upstream, "model": ""}
+    before_access = AccessRule.objects.given_to(**target)
     with transaction.atomic():
         upstream.save(update_fields=list(after))
-        AccessRule.objects.give(form.chosen, **whole)
-        given = AccessRule.objects.given_to(**whole)
-        record(request, "access.changed", upstream, model="", before=was_given, after=given)
+        AccessRule.objects.give(form.chosen, **target)
+        access = AccessRule.objects.given_to(**target)
+        record(request, "access.changed", upstream, model="", before=before_access, after=access)
         if before != after:
             record(request, "upstream.changed", upstream, before=before, after=after)
         if not upstream.is_demo:
             switch_demo_off(request)
-    messages.success(request, f"{upstream} is connected: its models are in the chat.")
+    messages.success(request, f"{upstream} is connected. Its models are available in the chat.")
     return redirect("upstreams")
 
 
 @require_POST
 @administrators_only
 def test(request: HttpRequest, pk: int) -> HttpResponse:
-    """A few short questions, for which it may want to be paid."""
+    """Test an upstream with a few short prompts, which may cost money."""
     if not is_confirmed(request):
         return ask_to_confirm(reverse("upstream-offer", args=[pk]))
     upstream = get_object_or_404(Upstream, pk=pk)
@@ -106,10 +108,10 @@ def _offer_page(request: HttpRequest, upstream: Upstream, **context: Any) -> Htt
 
 
 def _listed(upstream: Upstream) -> Offer:
-    """What it says that it has, whatever an administrator named."""
-    asked = Upstream(pk=upstream.pk, name=upstream.name, base_url=upstream.base_url)
-    asked.api_key, asked.dialect = upstream.api_key, upstream.dialect
-    [found] = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=[asked])
+    """Return the models an upstream itself lists, ignoring any choice of an administrator."""
+    plain = Upstream(pk=upstream.pk, name=upstream.name, base_url=upstream.base_url)
+    plain.api_key, plain.dialect = upstream.api_key, upstream.dialect
+    [found] = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=[plain])
     return found
 
 

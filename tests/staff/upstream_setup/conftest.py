@@ -6,7 +6,7 @@ from django.test import AsyncClient, Client
 
 @pytest.fixture
 def olives(olives: Client, generations_end: None, connections_close: None) -> AsyncClient:
-    """Her browser, on the test's loop."""
+    """Olive's browser, on the test's event loop."""
     client = AsyncClient(headers={"host": "localhost"})
     client.cookies = olives.cookies
     return client

@@ -1,4 +1,4 @@
-"""The guide to an upstream: from its address to whom it answers, and nobody before that."""
+"""The steps that connect an upstream. It is enabled by the last one."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ SECRET = "sk-very-secret"
 
 
 async def connect(client: AsyncClient, base_url: str, **fields: str) -> str:
-    """The path of the second step."""
+    """Take the first step, and return the path of the second."""
     form = {"name": "Team", "base_url": base_url, "new_api_key": SECRET, **fields}
     location = (await client.post("/upstreams/new/", form)).headers["location"]
     assert location.startswith("/upstreams/")
@@ -34,11 +34,11 @@ def ticked(page: str) -> dict[str, bool]:
 async def event(action: str) -> dict[str, Any]:
     found = await AuditEvent.objects.select_related("detail").filter(action=action).afirst()
     assert found
-    said: dict[str, Any] = found.detail.said
-    return said
+    detail: dict[str, Any] = found.detail.said
+    return detail
 
 
-async def test_an_upstream_answers_after_the_last_step(
+async def test_an_upstream_is_enabled_by_the_last_step(
     olives: AsyncClient, upstream: FakeUpstream
 ) -> None:
     await sync_to_async(Upstream.connect_environment)("Demo", "http://127.0.0.1:9/v1", "")
@@ -48,7 +48,10 @@ async def test_an_upstream_answers_after_the_last_step(
     assert (made.enabled, made.api_key) == (False, SECRET)
     page = (await olives.get(path)).content.decode()
     assert "lists 4 models" in page
-    assert ticked(page) == {"one": False, "two": False}  # the others can't be named
+    assert ticked(page) == {
+        "one": False,
+        "two": False,
+    }  # the others can't be written in offered_models
     assert SECRET not in page
     chosen = {"which": "some", "models": ["two"], "to": "everybody"}
     assert (await olives.post(path, chosen)).headers["location"] == "/upstreams/"
@@ -65,7 +68,7 @@ async def test_an_upstream_answers_after_the_last_step(
     assert SECRET not in str(details)
 
 
-async def test_it_is_for_groups_before_it_answers(
+async def test_access_is_restricted_before_the_upstream_is_enabled(
     olives: AsyncClient, upstream: FakeUpstream
 ) -> None:
     writers = await Group.objects.acreate(name="Writers")
@@ -73,18 +76,18 @@ async def test_it_is_for_groups_before_it_answers(
     refused = (
         await olives.post(path, {"which": "some", "to": "groups", "groups": [writers.pk]})
     ).content.decode()
-    assert "Choose one at least" in refused
+    assert "Choose at least one model" in refused
     assert not await AccessRule.objects.aexists()
     await olives.post(path, {"which": "all", "to": "groups", "groups": [writers.pk]})
     rule = await AccessRule.objects.select_related("upstream").aget()
     made = await Upstream.objects.aget(name="Team")
     assert (rule.upstream, [one async for one in rule.groups.all()]) == (made, [writers])
     assert (made.enabled, made.offered_models) == (True, "")
-    told = await event("access.changed")
-    assert (told["before"], told["after"]) == (["Everybody"], ["Writers"])
+    logged = await event("access.changed")
+    assert (logged["before"], logged["after"]) == (["Everybody"], ["Writers"])
 
 
-async def test_models_that_were_given_names_keep_them(
+async def test_models_keep_the_names_they_were_given(
     olives: AsyncClient, upstream: FakeUpstream
 ) -> None:
     upstream.models = ["one", "two"]
@@ -99,7 +102,7 @@ async def test_models_that_were_given_names_keep_them(
     assert (await Upstream.objects.aget(name="Team")).offered_models == "one = The quick one\ntwo"
 
 
-async def test_what_lists_nothing_is_told_and_its_models_are_named(
+async def test_models_can_be_entered_if_the_upstream_does_not_list_them(
     olives: AsyncClient, upstream: FakeUpstream
 ) -> None:
     upstream.fail_models(401, {"error": {"message": f"No <b>{SECRET}</b>"}})
@@ -117,7 +120,7 @@ async def test_what_lists_nothing_is_told_and_its_models_are_named(
     assert list((await Upstream.objects.aget(name="Team")).named_models) == ["one", "two"]
 
 
-async def test_a_test_asks_it_and_says_what_it_does(
+async def test_the_test_queries_the_upstream_and_shows_the_result(
     olives: AsyncClient, upstream: FakeUpstream
 ) -> None:
     path = await connect(olives, upstream.base_url)
@@ -128,7 +131,7 @@ async def test_a_test_asks_it_and_says_what_it_does(
     assert not (await Upstream.objects.aget(name="Team")).enabled
 
 
-async def test_nobody_sends_the_key_to_another_address(
+async def test_a_stored_key_is_never_sent_to_another_address(
     olives: AsyncClient, upstream: FakeUpstream
 ) -> None:
     path = await connect(olives, upstream.base_url)
@@ -144,7 +147,7 @@ async def test_nobody_sends_the_key_to_another_address(
 
 
 @pytest.mark.parametrize("path", ["new/", "{}/", "{}/address/", "{}/test/"])
-def test_each_step_asks_for_the_password_first(olive: User, path: str) -> None:
+def test_every_step_asks_for_the_password_first(olive: User, path: str) -> None:
     made = Upstream.objects.create(name="Team", base_url="http://127.0.0.1:9/v1", enabled=False)
     form = {"name": "Mine", "base_url": "http://elsewhere/v1", "to": "everybody", "names": "one"}
     answer = signed_in(olive).post(f"/upstreams/{path.format(made.pk)}", form)
@@ -153,14 +156,16 @@ def test_each_step_asks_for_the_password_first(olive: User, path: str) -> None:
     assert left == ("Team", False)
 
 
-async def test_the_environments_stays_where_it_is(olives: AsyncClient) -> None:
+async def test_the_address_of_the_environments_upstream_cannot_be_changed(
+    olives: AsyncClient,
+) -> None:
     await sync_to_async(Upstream.connect_environment)("Default", "http://127.0.0.1:9/v1", "sk-1")
     own = await Upstream.objects.aget()
     assert (await olives.get(f"/upstreams/{own.pk}/address/")).status_code == 404
     assert "/address/" not in (await olives.get(f"/upstreams/{own.pk}/")).content.decode()
 
 
-async def test_it_begins_in_the_chat_and_in_the_list(olives: AsyncClient) -> None:
+async def test_the_chat_and_the_list_link_to_the_first_step(olives: AsyncClient) -> None:
     assert parse((await olives.get("/")).content.decode()).find_all(
         ".first-steps a[href='/upstreams/new/']"
     )

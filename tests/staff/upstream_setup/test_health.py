@@ -1,4 +1,4 @@
-"""The page of upstreams: what each says now, and how often it failed."""
+"""The page of upstreams: the state of each, and how often it failed."""
 
 from datetime import timedelta
 
@@ -41,9 +41,7 @@ async def page_of(client: AsyncClient) -> str:
     return " ".join(parse(answer.content.decode()).text.split())
 
 
-def test_each_failure_counts_once_by_its_kind(
-    conversation: Conversation, connected: Upstream
-) -> None:
+def test_failures_are_counted_by_kind(conversation: Conversation, connected: Upstream) -> None:
     for kind in (ErrorKind.UNAUTHORIZED, ErrorKind.UNAUTHORIZED, ErrorKind.RATE_LIMITED, None):
         fail(conversation, connected, kind)
     answered(conversation, connected, "And now?")
@@ -51,7 +49,7 @@ def test_each_failure_counts_once_by_its_kind(
 
 
 @pytest.mark.parametrize("ending", [Ending.STOPPED, Ending.ABANDONED, Ending.OVER_BUDGET])
-def test_what_people_and_limits_end_is_no_failure(
+def test_stopped_and_over_budget_replies_are_not_failures(
     conversation: Conversation, connected: Upstream, ending: Ending
 ) -> None:
     _, message = asked(conversation, connected, "Why?")
@@ -59,7 +57,7 @@ def test_what_people_and_limits_end_is_no_failure(
     assert counts() == {}
 
 
-async def test_a_revoked_key_is_shown_with_what_to_do(
+async def test_a_refused_key_is_shown_with_what_to_do(
     olives: AsyncClient, upstream: FakeUpstream, connected: Upstream, conversation: Conversation
 ) -> None:
     assert "refused its key" not in await page_of(olives)
@@ -68,11 +66,11 @@ async def test_a_revoked_key_is_shown_with_what_to_do(
     assert "It refused its key" in page
     assert "enter a new key" in page
     assert "1 reply, 1 failed" in page
-    assert "It refused its key once, the last time" in page
+    assert "It refused its key once, most recently" in page
     assert "sk-secret" not in page
 
 
-async def test_a_refusal_of_last_week_is_counted_and_no_warning(
+async def test_a_refusal_last_week_is_counted_without_a_warning(
     olives: AsyncClient, connected: Upstream
 ) -> None:
     then = timezone.now() - timedelta(days=7)
@@ -84,7 +82,7 @@ async def test_a_refusal_of_last_week_is_counted_and_no_warning(
     assert "It refused its key 12 times" in page
 
 
-async def test_who_administers_nothing_sees_none_of_it(
+async def test_only_administrators_see_the_page(
     alice: User, connected: Upstream, generations_end: None
 ) -> None:
     client = AsyncClient(headers={"host": "localhost"})

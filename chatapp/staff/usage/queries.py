@@ -1,7 +1,7 @@
 """Queries of the usage pages: sums by day, or by month for a whole year.
 
-The previous period is as long as the shown one, so that constant usage compares as unchanged. For a
-year, whose last month is not over, that is the year before up to the same day.
+The previous period is as long as the shown one, so that constant usage compares as unchanged. The
+last month of a year is not over, so a year is compared with the one before up to the same day.
 
 The table's rows are read with all their sums, and add up to the total. The chart and the previous
 period only read the sums that are drawn or compared, as each extra sum of each row costs time. The

@@ -45,8 +45,8 @@ def fresh(client: Client, path: str) -> str:
 
 
 def last_change(action: str) -> dict[str, Any]:
-    said: dict[str, Any] = AuditEvent.objects.filter(action=action)[0].detail.said
-    return said
+    detail: dict[str, Any] = AuditEvent.objects.filter(action=action)[0].detail.said
+    return detail
 
 
 # ---- the name

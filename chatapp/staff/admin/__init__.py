@@ -1,8 +1,8 @@
 """The admin site: people and groups, upstreams, tool servers, suggestions.
 
-A module a subject; importing them registers them. `confirmed` asks for the password before what
-matters is changed, `secret_forms` takes what is never shown again, and `inquiries` are the pages
-that ask an upstream or a tool server what it does.
+Importing the modules registers their models. `confirmed` asks for the password before sensitive
+changes, `secret_forms` has forms for write-only secrets, `recorded` logs changes, and `inquiries`
+has pages that query an upstream or a tool server.
 
 Imports `accounts`, `catalogue`, `models`, `upstream.check` and what is below them.
 """

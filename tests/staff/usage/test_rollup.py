@@ -289,7 +289,7 @@ def test_verify_asks_for_a_rebuild_after_a_change_of_time_zone(
     moment = datetime(2026, 1, 31, 23, tzinfo=UTC)
     Usage.objects.update(booked_at=moment, day=Usage.day_of(moment))
     settings.CHATAPP_TIME_ZONE = "Europe/Berlin"
-    with pytest.raises(CommandError, match=r"1 row of the ledger .*another zone"):
+    with pytest.raises(CommandError, match=r"1 row of the ledger .*another time zone"):
         usage_command("verify")
     usage_command("rebuild")
     assert DailyUsage.objects.get().day == date(2026, 2, 1)

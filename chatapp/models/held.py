@@ -7,7 +7,7 @@ from chatapp.models.messages import Message
 from chatapp.models.refusals import Refused
 from chatapp.models.users import User
 
-GONE = "That message is not here any more. Reload the page."
+GONE = "That message no longer exists. Reload the page."
 
 
 def held(user: User, pk: UUID, *, is_deleted: bool = False) -> Message:

@@ -9,7 +9,7 @@ class NotHere(Refused):
     """The conversation was deleted, or belongs to somebody else."""
 
     def __init__(self) -> None:
-        super().__init__("This chat is not here any more. Start a new chat.")
+        super().__init__("This chat no longer exists. Start a new chat.")
 
 
 class StillStreaming(Refused):

@@ -111,7 +111,7 @@ def test_a_refused_edit_remains_an_edit(talk: Tab, desk: Desk) -> None:
     choose(beside, prompts(beside).last, "Delete")
     expect(prompts(talk)).to_have_count(1)
     talk.ask("And by day?")
-    expect(talk.problem).to_contain_text("not here any more")
+    expect(talk.problem).to_contain_text("no longer exists")
     expect(talk.message).to_have_value("And by day?")
     button(talk, "Cancel").click()
     expect(talk.message).to_have_value("")

@@ -76,11 +76,11 @@ async def test_bob_cannot_watch_or_write_in_alices_conversation(tab: Tab, bobs: 
     conversation = str((await saved(reply)).conversation_id)
     async with Tab(bobs) as bobs_tab:
         await bobs_tab.send(action="watch", conversation=conversation)
-        assert "not here" in await bobs_tab.until("problem")
+        assert "no longer exists" in await bobs_tab.until("problem")
         await bobs_tab.send(action="prompt", message="Hello", conversation=conversation)
-        assert "not here" in await bobs_tab.until("problem")
+        assert "no longer exists" in await bobs_tab.until("problem")
         await bobs_tab.send(action="retry", reply=str(reply))
-        assert "not here" in await bobs_tab.until("problem")
+        assert "no longer exists" in await bobs_tab.until("problem")
     assert "Packets" not in "".join(bobs_tab.frames)
 
 

@@ -218,7 +218,7 @@ async def test_a_tab_that_reconnects_to_a_deleted_conversation_shows_a_new_chat(
     await tab.close()
     await sync_to_async(change)(alices, "trash", conversation)
     async with Tab(alices, conversation=conversation) as again:
-        frame = await again.until("not here any more")
+        frame = await again.until("no longer exists")
     assert f'data-gone="{conversation}"' in frame
 
 
@@ -228,5 +228,5 @@ async def test_a_prompt_in_a_deleted_conversation_is_returned(tab: Tab, alices: 
     await sync_to_async(change)(alices, "trash", conversation)
     prompt = str(uuid4())
     await tab.send(action="prompt", message="And?", conversation=str(conversation), prompt=prompt)
-    assert "not here any more" in await tab.until(f'data-prompt="{prompt}"')
+    assert "no longer exists" in await tab.until(f'data-prompt="{prompt}"')
     assert await Message.objects.acount() == 2

@@ -155,7 +155,7 @@ async def test_stepping_shows_another_branch_and_remembers_it(tab: Tab, alices: 
     await sync_to_async(Message.objects.filter(pk=second).update)(deleted_at=timezone.now())
     for gone in (second, uuid4()):
         await tab.send(action="step", conversation=str(conversation.pk), message=str(gone))
-        await tab.until("not here any more")
+        await tab.until("no longer exists")
 
 
 @pytest.fixture

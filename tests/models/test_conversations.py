@@ -230,7 +230,7 @@ def test_another_persons_conversation_is_not_found(carol: User, conversation: Co
     assert carol.conversations.named(conversation.pk) == conversation
     mallory = User.objects.create_user("mallory")
     for user, pk in ((mallory, conversation.pk), (carol, uuid4())):
-        with pytest.raises(Refused, match="not here any more"):
+        with pytest.raises(Refused, match="no longer exists"):
             user.conversations.named(pk)
 
 

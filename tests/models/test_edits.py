@@ -73,12 +73,12 @@ def test_replies_deleted_prompts_and_other_peoples_prompts_can_not_be_edited(
     carol: User, turns: list[Message], edit: Edit
 ) -> None:
     mallory = User.objects.create_user("mallory")
-    with pytest.raises(Refused, match="not here"):
+    with pytest.raises(Refused, match="no longer exists"):
         edit.store(mallory, HERE)
     with pytest.raises(Refused, match="You can only edit"):
         replace(edit, edited=turns[1].pk).store(carol, HERE)
     Deletion(turns[2].pk).store(carol)
-    with pytest.raises(Refused, match="not here"):
+    with pytest.raises(Refused, match="no longer exists"):
         edit.store(carol, HERE)
 
 

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 PROMPT = "alicepromptcanary"
 ANSWER, THOUGHT = "aliceanswercanary", "alicethoughtcanary"
 OUT_OF_DATE = "This page is out of date"
-NOT_HERE = "is not here any more"
+NOT_HERE = "no longer exists"
 # shown instead of an own response, by the invalid action that the tests send next
 NOTHING = OUT_OF_DATE
 

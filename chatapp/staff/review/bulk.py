@@ -25,7 +25,7 @@ from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.queries import PAGE, reviewable
 
 CHANGED = "someone else has changed it"
-NOT_HERE = "it is not here any more"
+NOT_HERE = "it no longer exists"
 NONE_TICKED = "Select chats first, with x or the mouse."
 
 Versions = Mapping[UUID, str]  # of the selected conversations' reviews, as the page had them

@@ -112,7 +112,7 @@ def note(request: HttpRequest, review: Review, by: User) -> Done:
     message = form.cleaned_data["message"]
     existing = review.conversation.messages.filter(deleted_at=None)
     if message and not existing.filter(pk=message).exists():
-        raise Refused("The message is not here any more. Add the note without it.")
+        raise Refused("The message no longer exists. Add the note without it.")
     review.note(form.cleaned_data["text"], by, message)
     return "review.noted", {}
 

@@ -83,7 +83,7 @@ def test_invalid_requests_change_nothing(ritas: Client, three: list[Conversation
     assert "select at most 50 chats" in do(ritas, "claim", [Conversation() for _ in range(51)])
     assert (
         do(ritas, "claim", [Conversation()])
-        == "0 chats updated. 1 skipped: it is not here any more."
+        == "0 chats updated. 1 skipped: it no longer exists."
     )
     assert not Review.objects.exclude(version=0).exists()
 

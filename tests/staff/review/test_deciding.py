@@ -102,7 +102,7 @@ def test_a_note_can_point_at_a_message_and_is_not_in_the_audit_log(
     assert event.person == conversation.user_id
     assert "Odd" not in "".join(AuditDetail.objects.values_list("content", flat=True))
     other = begin().messages.get(role="assistant").pk
-    assert "not here any more" in do(ritas, conversation, "notes", text="x", message=other)
+    assert "no longer exists" in do(ritas, conversation, "notes", text="x", message=other)
     assert "Write the note first." in do(ritas, conversation, "notes", text=" ")
     assert "at most 2000" in do(ritas, conversation, "notes", text="x" * 2001)
     assert ReviewNote.objects.count() == 1

@@ -124,7 +124,7 @@ def invite(page: Page) -> str:
 def accept(desk: Desk, link: str) -> Tab:
     page = desk.context.new_page()
     page.goto(link)
-    expect(page.get_by_text("as a reviewer")).to_be_visible()
+    expect(page.get_by_text("will be a reviewer")).to_be_visible()
     page.get_by_label("Username").fill("ravi")
     for field in page.locator("input[type=password]").all():
         field.fill(NEW)

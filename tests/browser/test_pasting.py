@@ -91,7 +91,7 @@ def test_a_pasted_text_survives_a_reload_and_a_refusal(tab: Tab, upstream: FakeU
     option = tab.page.locator("#model option").first
     option.evaluate("option => { option.value += '-no-more'; }")
     tab.message.press("Enter")
-    expect(tab.problem).to_contain_text("not offered")
+    expect(tab.problem).to_contain_text("no longer available")
     expect(tab.message).to_have_value("One\n\ntwo")
     expect(pasted(tab)).to_contain_text(TOLD)
     tab.reload()

@@ -89,7 +89,7 @@ def test_a_refused_prompt_is_put_above_what_was_typed_meanwhile(
     expect(tab.connection).to_contain_text("Connection lost")
     tab.message.fill("What was typed")
     line.mend()
-    expect(tab.problem).to_contain_text("not offered")
+    expect(tab.problem).to_contain_text("no longer available")
     expect(tab.message).to_have_value("What was sent\n\nWhat was typed")
     expect(tab.page.locator(".prompt")).to_have_count(0)
     assert not upstream.chat_requests

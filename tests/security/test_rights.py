@@ -255,7 +255,7 @@ def test_an_invalid_url_gets_an_error_message(olives: Client, kind: str, host: s
     answer = olives.post(f"/admin/chatapp/{kind}/add/", form)
     assert answer.status_code == 200
     page = answer.content.decode()
-    assert "This is no " in page or "The URL is shown to " in page
+    assert "t a valid " in page or "The URL is visible to " in page
 
 
 # Tool servers

@@ -82,8 +82,7 @@ def test_invalid_requests_change_nothing(ritas: Client, three: list[Conversation
     assert "these aren" in answer.text
     assert "select at most 50 chats" in do(ritas, "claim", [Conversation() for _ in range(51)])
     assert (
-        do(ritas, "claim", [Conversation()])
-        == "0 chats updated. 1 skipped: it no longer exists."
+        do(ritas, "claim", [Conversation()]) == "0 chats updated. 1 skipped: it no longer exists."
     )
     assert not Review.objects.exclude(version=0).exists()
 

@@ -84,7 +84,7 @@ async def test_a_killed_worker_is_replaced_and_takes_no_other_with_it(
         pause.release()
         assert await kept.until_ended() == "complete"
         assert (kept.connections, kept.text) == (1, "Half of it")
-        await asyncio.to_thread(server.wait_for, f"Process {killed} ended with -9")
+        await asyncio.to_thread(server.wait_for, f"Process {killed} exited with -9")
         async with a_reply_in_each(server, team_upstream, team) as tabs:
             assert killed not in tabs
 

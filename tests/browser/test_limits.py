@@ -43,7 +43,7 @@ def test_a_limit_is_set_reached_and_shown(
     tab.ask("Why is the sky blue?")
     tab.expect_ending("over_budget")
     expect(tab.answer).to_contain_text("word word")
-    expect(tab.reply).to_contain_text("A limit was reached, so the reply was ended.")
+    expect(tab.reply).to_contain_text("A limit was reached, so the reply was stopped.")
 
     tab.ask("And at night?")
     expect(tab.problem).to_contain_text("Your limit of 10,000 tokens a month")

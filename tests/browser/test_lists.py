@@ -200,7 +200,7 @@ def test_the_trash_restores_and_deletes_for_good(desk: Desk, tab: Tab) -> None:
         expect(row(tab, title)).to_have_count(0)
         expect(row(beside, title)).to_have_count(0)
     shelf(tab, "Trash")
-    expect(tab.page.get_by_text("deleted for good after 30 days")).to_be_visible()
+    expect(tab.page.get_by_text("deleted permanently after 30 days")).to_be_visible()
     expect(tab.sidebar.get_by_role("link")).to_have_count(0)
     menu(tab, "Chat 0", "Restore")
     expect(row(beside, "Chat 0")).to_be_visible()

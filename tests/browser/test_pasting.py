@@ -106,7 +106,7 @@ def test_a_pasted_text_counts_towards_the_limit_of_a_message(
 ) -> None:
     paste(tab, "x" * 200_000)
     tab.ask("Go on")
-    expect(tab.problem).to_contain_text("This has 200,007 characters")
+    expect(tab.problem).to_contain_text("This message has 200,007 characters")
     expect(pasted(tab)).to_contain_text("200,000 characters")
     assert not upstream.chat_requests
 

@@ -122,7 +122,7 @@ def test_new_chats_of_a_project_use_its_model_whatever_was_picked_last(
 
 
 def expect_preset(tab: Tab, gateway: FakeUpstream) -> None:
-    model = tab.page.get_by_role("combobox", name="Model")
+    model = tab.page.get_by_role("combobox", name="Model", exact=True)
     expect(model.locator("option")).to_have_count(2)
     values = model.locator("option").evaluate_all("options => options.map((one) => one.value)")
     model.select_option(values[1])

@@ -230,5 +230,5 @@ def test_text_too_long_for_the_browsers_storage_is_refused_whole(tab: Tab) -> No
         box.dispatchEvent(new InputEvent("input", { bubbles: true }));
         document.querySelector(".send").click();"""
     )
-    expect(tab.problem).to_contain_text("This has 6,120,000 characters")
+    expect(tab.problem).to_contain_text("This message has 6,120,000 characters")
     assert tab.page.evaluate("document.getElementById('message').value.length") == 6_120_000

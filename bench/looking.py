@@ -21,7 +21,7 @@ from bench.looked_for import ENOUGH, FIND_NOTHING, Wish, Wishes, policies, wishe
 
 if TYPE_CHECKING:
     from chatapp.models import User
-    from chatapp.staff.review.places import Place
+    from chatapp.staff.review.places import ReviewPosition
 
 STEPPED = ("nothing", "person", "model rare", "flagged by any", "cost 1000000000", "sample")
 PAGES = 20  # of each kind
@@ -37,9 +37,9 @@ def reviewer() -> "User":
 
 def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
     """Time the first, middle and last page of each value in turns, at least `tries` in all."""
-    from chatapp.staff.review.queries import Asked
+    from chatapp.staff.review.queries import ReviewFilter
 
-    asked = [Asked(reviewer(), **one) for one in values]
+    asked = [ReviewFilter(reviewer(), **one) for one in values]
     found = [list(one.conversations().values_list("updated_at", "pk")) for one in asked]
     each = zip(values, found, strict=True)
     pages = [(one, place) for one, its_own in each for place in places_of(its_own)]
@@ -47,14 +47,14 @@ def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
     return max(map(len, found)), [took(show, one, place) for one, place in taken]
 
 
-def places_of(found: Sequence[tuple[Any, Any]]) -> Iterator["Place | None"]:
-    from chatapp.staff.review.places import Place
+def places_of(found: Sequence[tuple[Any, Any]]) -> Iterator["ReviewPosition | None"]:
+    from chatapp.staff.review.places import ReviewPosition
     from chatapp.staff.review.queries import PAGE
 
     yield None
     for number in {len(found) // 2, len(found) - PAGE // 2}:
         if 0 < number < len(found):
-            yield Place(*found[number])
+            yield ReviewPosition(*found[number])
 
 
 def took(do: Callable[..., object], *given: object) -> float:
@@ -64,11 +64,11 @@ def took(do: Callable[..., object], *given: object) -> float:
     return (time.perf_counter() - began_at) * 1000
 
 
-def show(wish: Wish, place: "Place | None") -> None:
-    from chatapp.staff.review.queries import Asked, page_of
+def show(wish: Wish, place: "ReviewPosition | None") -> None:
+    from chatapp.staff.review.queries import ReviewFilter, page_of
     from chatapp.staff.review.rows import rows_of
 
-    asked = Asked(reviewer(), **wish)
+    asked = ReviewFilter(reviewer(), **wish)
     keys, _ = page_of(asked, place)
     rows_of(keys, asked.reviewer)
 
@@ -96,11 +96,11 @@ def begun_under(fields: Wish) -> Iterator[None]:
 
 def steps(every: Wishes) -> Found:
     """Time the queries for the conversations before and after one, within what a filter finds."""
-    from chatapp.staff.review.queries import Asked, neighbours_of
+    from chatapp.staff.review.queries import ReviewFilter, neighbours_of
 
     found = {}
     for name in STEPPED:
-        asked = [Asked(reviewer(), **one) for one in every[name]]
+        asked = [ReviewFilter(reviewer(), **one) for one in every[name]]
         tries = [
             took(neighbours_of, conversation, one)
             for one in asked
@@ -152,10 +152,12 @@ def pages(every: Wishes) -> Found:
 
 
 def plans(values: Sequence[Wish]) -> Iterator[str]:
-    from chatapp.staff.review.queries import PAGE, Asked
+    from chatapp.staff.review.queries import PAGE, ReviewFilter
 
     for one in values:
-        found = Asked(reviewer(), **one).conversations().values("pk", "updated_at")[: PAGE + 1]
+        found = (
+            ReviewFilter(reviewer(), **one).conversations().values("pk", "updated_at")[: PAGE + 1]
+        )
         yield f"{one}\n{found.explain(analyze=True, buffers=True)}\n"
 
 

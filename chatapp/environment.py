@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from chatapp.checks.disk import trouble_of_error
+from chatapp.checks.disk import problem_of_error
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 WRITTEN_SECONDS = 5.0  # to wait for another process that is writing the secret
@@ -189,7 +189,7 @@ def generated_secret(path: Path) -> str:
             _write_secret(path)
         return _whole_secret(path)
     except OSError as error:
-        trouble = trouble_of_error(error, path.parent)
+        trouble = problem_of_error(error, path.parent)
         raise ImproperlyConfigured(
             f"DATA_DIR can't be used: {trouble.found}. {trouble.cure}"
         ) from error

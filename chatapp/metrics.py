@@ -18,7 +18,7 @@ NOTED_AT_ONCE = 1000
 PATIENT = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 6.0, 12.0, 25.0, 60.0, 120.0)
 
 
-class OftenObserved(Histogram):
+class FrequentHistogram(Histogram):
     """A histogram for values observed with each token.
 
     Values are noted first and counted a thousand at a time or at a scrape, which takes a third of
@@ -56,7 +56,7 @@ time_to_first_token = Histogram(
     ["upstream"],
     buckets=PATIENT,
 )
-added_latency = OftenObserved(
+added_latency = FrequentHistogram(
     "chatapp_added_latency_seconds",
     "From reading a token from the upstream's connection to handing it to the sockets.",
     buckets=QUICK,

@@ -99,7 +99,7 @@ MIDDLEWARE = [
     "chatapp.server.middleware.static_files.StaticFilesMiddleware",
     "chatapp.server.middleware.branding.BrandingMiddleware",
     "chatapp.sessions.idle_sessions.SessionMiddleware",
-    "chatapp.server.middleware.pace.PaceMiddleware",
+    "chatapp.server.middleware.pace.RateLimitMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from chatapp import metrics
-from chatapp.realtime.generation.pace import SAMPLE_SECONDS, Pace
+from chatapp.realtime.generation.pace import SAMPLE_SECONDS, FlushRate
 
 
 def value(name: str, **labels: str) -> float:
@@ -58,7 +58,7 @@ def test_noted_values_are_counted_at_a_scrape() -> None:
 
 async def test_event_loop_lag_is_measured() -> None:
     before = value("chatapp_event_loop_lag_seconds_sum")
-    watching = asyncio.create_task(Pace().watch())
+    watching = asyncio.create_task(FlushRate().watch())
     await asyncio.sleep(SAMPLE_SECONDS / 2)
     time.sleep(SAMPLE_SECONDS)  # noqa: ASYNC251 - the lag to be measured
     await asyncio.sleep(SAMPLE_SECONDS / 2)

@@ -27,7 +27,7 @@ from chatapp.models import (
 from chatapp.models.legal_holds import refuse_held
 from chatapp.models.review_finds import forget_name
 from chatapp.realtime.journal import complete_lost_replies
-from chatapp.realtime.worker import has_to_delete
+from chatapp.realtime.worker import schedule_purge
 
 
 class LastAdministrator(Exception):
@@ -86,7 +86,7 @@ def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> li
             report.rows += conversation.erase()
         _forget(person, by, report, is_known)
         reports.append(report)
-    has_to_delete()
+    schedule_purge()
     return reports
 
 

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils.encoding import force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
-from chatapp.db.primary_keys import key_of
+from chatapp.db.primary_keys import parse_pk
 from chatapp.models import User, branding
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def person_of_link(uid: str, token: str) -> User | None:
         pk = force_str(urlsafe_base64_decode(uid))
     except ValueError:
         return None
-    person = User.objects.filter(pk=key_of(pk), is_active=True).first()
+    person = User.objects.filter(pk=parse_pk(pk), is_active=True).first()
     return person if person and default_token_generator.check_token(person, token) else None
 
 

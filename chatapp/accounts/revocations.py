@@ -46,8 +46,8 @@ def _session_deleted(instance: Session, **_: Any) -> None:
 def _check_again(people: list[int] | None) -> None:
     def notify() -> None:
         # Imported here since it is slow, and few management commands get this far.
-        from chatapp.realtime.worker import look_again_at
+        from chatapp.realtime.worker import recheck_access
 
-        look_again_at(people)
+        recheck_access(people)
 
     transaction.on_commit(notify, robust=True)

@@ -20,7 +20,7 @@ from chatapp.accounts.confirming import confirm
 from chatapp.accounts.forms import SetupForm
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.setup_link import is_setup_token, setup_token
-from chatapp.db.primary_keys import key_of
+from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Installation, ReviewPolicy, User, audit
 from chatapp.models.locks import one_at_a_time
 from chatapp.sessions.validity import is_switched_off
@@ -105,7 +105,7 @@ def devices(request: HttpRequest) -> HttpResponse:
     own = request.user.devices
     others = own.exclude(session_key=request.session.session_key)
     if request.method == "POST":
-        device = key_of(request.POST.get("device", ""))
+        device = parse_pk(request.POST.get("device", ""))
         with transaction.atomic():
             (others.filter(pk=device) if device else others).sign_out()
             which = "one device" if device else "all others"

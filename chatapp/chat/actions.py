@@ -23,12 +23,12 @@ from chatapp.chat.forms import (
     PromptForm,
     RestoreForm,
     RetryForm,
-    Seen,
+    ShownThread,
     StepForm,
     StopForm,
     WatchForm,
 )
-from chatapp.chat.screen import Screen
+from chatapp.chat.screen import ThreadSync
 from chatapp.models import Refused
 from chatapp.realtime.cluster import RemoteReply
 from chatapp.realtime.generation import Generation
@@ -43,7 +43,7 @@ F = TypeVar("F", bound=forms.Form)
 class Actions:
     """The actions of one tab. Each raises `Refused` or `NotSignedIn` if it may not run."""
 
-    def __init__(self, viewer: Viewer, screen: Screen) -> None:
+    def __init__(self, viewer: Viewer, screen: ThreadSync) -> None:
         self._viewer = viewer
         self._screen = screen
 
@@ -65,7 +65,7 @@ class Actions:
         prompt = form.asked(*await asking.offered_models(form.chosen_models, self._viewer.user_id))
         turn = await asking.store(self._viewer, prompt)
         if turn.is_repeated:
-            await self._screen.watch(Seen(turn.conversation.pk))
+            await self._screen.watch(ShownThread(turn.conversation.pk))
             return
         worker().show(self._viewer, turn.conversation.pk)
         if turn.conversation.is_temporary:
@@ -84,7 +84,7 @@ class Actions:
         turn = await asking.store(self._viewer, edit)
         worker().show(self._viewer, turn.conversation.pk)
         if turn.is_repeated:
-            await self._screen.watch(Seen(turn.conversation.pk))
+            await self._screen.watch(ShownThread(turn.conversation.pk))
             return
         await asking.start(turn, self._viewer)
 

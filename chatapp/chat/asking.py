@@ -7,16 +7,16 @@ from channels.db import database_sync_to_async
 
 from chatapp.catalogue import open_to
 from chatapp.chat.screen import drawn
-from chatapp.concurrency.turns import Share
+from chatapp.concurrency.turns import TimeSlice
 from chatapp.models import (
     Continuation,
     ModelChoice,
     Prompt,
     Refused,
     Retry,
+    ThreadPage,
     Turn,
     User,
-    View,
     permitted,
 )
 from chatapp.models.upstreams import NONE_GIVEN, NOT_OFFERED
@@ -74,12 +74,12 @@ async def written(viewer: Viewer, write: Callable[[User], T]) -> T:
 
     async def show_delay() -> None:
         nonlocal is_delayed
-        await viewer.show(fragments.problem_frame(WAITS))
+        await viewer.show(fragments.problem_fragment(WAITS))
         is_delayed = True
 
     result = await stored(lambda: write(idle_sessions.used_by(viewer.session_key)), show_delay)
     if is_delayed:
-        await viewer.show(fragments.problem_frame(""))
+        await viewer.show(fragments.problem_fragment(""))
     return result
 
 
@@ -95,13 +95,13 @@ async def start(turn: Turn, viewer: Viewer) -> None:
     is_behind = not all(_is_at(turn, tab) or _stays(tab, viewer) for tab in showing)
     thread = await drawn(await _shown(turn)) if is_behind else None
     async with worker().one_prompt_at_a_time:
-        around = fragments.composer_frame(turn.conversation, turn.reply)
+        around = fragments.composer_fragment(turn.conversation, turn.reply)
         if turn.purse:
-            around += fragments.limit_note_frame(turn.purse.near)
+            around += fragments.limit_note_fragment(turn.purse.near)
         if turn.policy:  # it may have changed since the page was drawn
-            around += fragments.policy_frame(turn.policy, turn.conversation)
-        around += fragments.sidebar_frame(turn.conversation, running=True, first=True)
-        following = fragments.turn_frame(turn.prompt, turn.replies, html_of)
+            around += fragments.policy_fragment(turn.policy, turn.conversation)
+        around += fragments.sidebar_fragment(turn.conversation, running=True, first=True)
+        following = fragments.turn_fragment(turn.prompt, turn.replies, html_of)
         missed = await _show(turn, showing, viewer, around, following, thread)
         if missed:  # these tabs were shown other messages meanwhile
             thread = await drawn(await _shown(turn))
@@ -121,8 +121,8 @@ async def _show(
 
     Returns the tabs that need the whole thread, if no `thread` is given.
     """
-    whole = fragments.thread_frame(thread) if thread else ""
-    share = Share()
+    whole = fragments.thread_fragment(thread) if thread else ""
+    share = TimeSlice()
     missed = []
     for tab in list(tabs):
         if _stays(tab, sender):
@@ -146,7 +146,7 @@ def _stays(tab: Viewer, sender: Viewer) -> bool:
     return not tab.shows_end and tab is not sender
 
 
-async def _shown(turn: Turn) -> View:
+async def _shown(turn: Turn) -> ThreadPage:
     """Return the turn's branch as pages show it; the turn itself has only what goes upstream."""
-    shown: View = await database_sync_to_async(turn.conversation.view)(turn.reply.pk)
+    shown: ThreadPage = await database_sync_to_async(turn.conversation.view)(turn.reply.pk)
     return shown

@@ -15,7 +15,7 @@ async def delete(viewer: Viewer, deletion: Deletion) -> None:
     head = viewer.head
     deleted = await written(viewer, deletion.store)
     _announce_change(deleted.conversation)
-    await viewer.show(fragments.deleted_frame(deleted, head))
+    await viewer.show(fragments.deleted_fragment(deleted, head))
 
 
 async def restore(viewer: Viewer, restoration: Restoration) -> None:
@@ -23,7 +23,7 @@ async def restore(viewer: Viewer, restoration: Restoration) -> None:
     conversation = await written(viewer, restoration.store)
     viewer.shows_end = True
     _announce_change(conversation)
-    await viewer.show(fragments.restored_frame())
+    await viewer.show(fragments.restored_fragment())
 
 
 async def fork(viewer: Viewer, fork: Fork) -> None:
@@ -39,8 +39,8 @@ async def fork(viewer: Viewer, fork: Fork) -> None:
             pass
     conversation = copying.conversation
     tabs = worker().viewers.all_of(viewer.user_id)
-    await show_to(tabs, fragments.sidebar_frame(conversation, running=False, first=True))
-    await viewer.show(fragments.onward_frame(conversation))
+    await show_to(tabs, fragments.sidebar_fragment(conversation, running=False, first=True))
+    await viewer.show(fragments.onward_fragment(conversation))
 
 
 def _announce_change(conversation: Conversation) -> None:

@@ -20,9 +20,9 @@ from django.db import Error
 
 from chatapp.chat.actions import ACTIONS, Actions
 from chatapp.chat.fields import Fields, fields_of
-from chatapp.chat.screen import Screen
+from chatapp.chat.screen import ThreadSync
 from chatapp.close_codes import CloseCode
-from chatapp.concurrency.token_bucket import Allowance
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import Refused, User
 from chatapp.realtime.viewers import WRITE, Write
 from chatapp.realtime.worker import worker
@@ -61,10 +61,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self._screen = Screen(self)
+        self._screen = ThreadSync(self)
         self._actions = Actions(self, self._screen)
         average = settings.CHATAPP_ACTIONS_PER_SECOND
-        self._allowance = Allowance(average, BURST_SECONDS * average)
+        self._allowance = TokenBucket(average, BURST_SECONDS * average)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -203,4 +203,4 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         prompt = None
         with suppress(ValueError):
             prompt = UUID(str(fields.get("prompt")))
-        await self.show(fragments.problem_frame(problem, prompt))
+        await self.show(fragments.problem_fragment(problem, prompt))

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from chatapp.chat.keeping import error_response, text_response
 from chatapp.chat.page_forms import FeedbackForm
 from chatapp.models import Feedback, Message, Refused, User
-from chatapp.models.held import held
+from chatapp.models.held import locked_message
 from chatapp.models.storage import take_room
 from chatapp.realtime.worker import worker
 
@@ -31,7 +31,7 @@ def give(request: HttpRequest, pk: UUID) -> HttpResponse:
         return error_response(form)
     rating, note = form.asked
     try:
-        reply = held(request.user, pk)
+        reply = locked_message(request.user, pk)
         before = Feedback.objects.filter(message=reply).first()
         if note:
             hourly = worker().stored_bytes[request.user.pk]

@@ -10,7 +10,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 
-from chatapp.db.primary_keys import key_of
+from chatapp.db.primary_keys import parse_pk
 from chatapp.models import (
     Continuation,
     Deletion,
@@ -22,7 +22,7 @@ from chatapp.models import (
     Retry,
 )
 from chatapp.models.upstreams import NOT_OFFERED
-from chatapp.text.multiline import LinesField
+from chatapp.text.multiline import MultilineField
 
 OUT_OF_DATE = "This page is out of date. Reload it."
 MOST_AT_ONCE = 4  # models that reply to one prompt side by side
@@ -55,7 +55,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ShownThread:
     """What a tab shows: a conversation, its last message, that message's ending.
 
     `later` is true if the page has a link to later messages.
@@ -72,7 +72,7 @@ class ModelField(forms.CharField):
 
     def to_python(self, value: str | None) -> ModelChoice | None:  # type: ignore[override]
         named, _, model = str(value or "").partition("/")
-        upstream = key_of(named)
+        upstream = parse_pk(named)
         if upstream and 0 < len(model) <= 200 and model.isprintable():
             return ModelChoice(upstream, model)
         return None
@@ -115,7 +115,7 @@ class AskForm(forms.Form):
 class PromptForm(AskForm):
     """A prompt, as the composer sends it."""
 
-    message = LinesField(strip=False, error_messages={"required": "Type a message first."})
+    message = MultilineField(strip=False, error_messages={"required": "Type a message first."})
     conversation = forms.UUIDField(required=False)
     parent = forms.UUIDField(required=False)
     prompt = forms.UUIDField(required=False)
@@ -259,8 +259,8 @@ class WatchForm(forms.Form):
     later = forms.BooleanField(required=False)
 
     @property
-    def asked(self) -> Seen | None:
-        return Seen(**self.cleaned_data) if self.cleaned_data["conversation"] else None
+    def asked(self) -> ShownThread | None:
+        return ShownThread(**self.cleaned_data) if self.cleaned_data["conversation"] else None
 
 
 class _Shared(dict[str, forms.Field]):

@@ -12,8 +12,8 @@ from chatapp.models.conversations import LONGEST_TITLE
 from chatapp.models.feedback import LONGEST_NOTE
 from chatapp.models.projects import LONGEST_INSTRUCTIONS, LONGEST_NAME
 from chatapp.models.upstreams import NOT_OFFERED
-from chatapp.text.multiline import LinesField
-from chatapp.text.visible import SeenField
+from chatapp.text.multiline import MultilineField
+from chatapp.text.visible import VisibleCharField
 
 MOST_CHOSEN = 500  # conversations in one request
 CHANGES = (
@@ -21,7 +21,7 @@ CHANGES = (
 )  # fmt: skip
 
 
-class OneLine(SeenField):
+class OneLine(VisibleCharField):
     """A name or title: one line of at most `longest` characters; `what` names it in errors."""
 
     def __init__(self, longest: int, what: str) -> None:
@@ -97,7 +97,7 @@ class ProjectForm(forms.Form):
     """A project's name, instructions and preselected model."""
 
     name = OneLine(LONGEST_NAME, "A name")
-    instructions = LinesField(required=False, max_length=LONGEST_INSTRUCTIONS)
+    instructions = MultilineField(required=False, max_length=LONGEST_INSTRUCTIONS)
     preset = ModelField(required=False)
 
     def __init__(self, data: Mapping[str, object], project: Project) -> None:
@@ -131,7 +131,7 @@ class FeedbackForm(forms.Form):
         choices=[*Feedback.Rating.choices, (NONE, NONE)],
         error_messages=dict.fromkeys(["required", "invalid_choice"], OUT_OF_DATE),
     )
-    note = LinesField(
+    note = MultilineField(
         required=False,
         max_length=LONGEST_NOTE,
         error_messages={"max_length": f"A note has at most {LONGEST_NOTE:,} characters."},

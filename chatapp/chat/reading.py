@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.chat.queries import number_of, uuid_of
-from chatapp.models import Conversation, Message, NotHere, User, View
+from chatapp.models import Conversation, Message, NotHere, ThreadPage, User
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments, pool
 
@@ -81,7 +81,7 @@ async def live_in(conversation: UUID) -> list[fragments.ReplyView]:
     return [running.live.view() for running in worker().replies.of(conversation)]
 
 
-def html_of(view: View, live: Sequence[fragments.ReplyView] = ()) -> SafeString:
+def html_of(view: ThreadPage, live: Sequence[fragments.ReplyView] = ()) -> SafeString:
     """Draw the view's messages; running ones come from `live`, unless they have ended meanwhile."""
     shown = [one for one in live if view.runs(one.message.pk)]
     streaming = {one.message.pk for one in shown}
@@ -93,7 +93,7 @@ def _part(
     request: HttpRequest,
     pk: UUID,
     side: str,
-    select: Callable[[Conversation, UUID], View],
+    select: Callable[[Conversation, UUID], ThreadPage],
     live: Sequence[fragments.ReplyView] = (),
 ) -> HttpResponse:
     """Return the messages on one side (`before` or `after`) of the message the query names."""

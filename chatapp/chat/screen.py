@@ -13,8 +13,8 @@ from channels.db import database_sync_to_async
 from django.db import Error, OperationalError
 
 from chatapp import metrics
-from chatapp.chat.forms import Seen, Step
-from chatapp.models import Conversation, NotHere, Refused, ReviewPolicy, View
+from chatapp.chat.forms import ShownThread, Step
+from chatapp.models import Conversation, NotHere, Refused, ReviewPolicy, ThreadPage
 from chatapp.realtime.generation import Generation
 from chatapp.realtime.viewers import Viewer
 from chatapp.realtime.worker import worker
@@ -28,7 +28,7 @@ DRAW_AGAIN_SECONDS = 1.0  # between two drawings of the same state for one socke
 NOT_SHOWN = "The database is not responding. This page will update as soon as it does."
 
 
-class Screen:
+class ThreadSync:
     """The state of one tab's page. Its owner calls `close()` so nothing is drawn for a closed tab.
 
     If the database does not respond, drawing is retried until it does.
@@ -36,12 +36,14 @@ class Screen:
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
-        self._last_drawn: tuple[Seen, float] | None = None  # and when, by the monotonic clock
+        self._last_drawn: tuple[ShownThread, float] | None = (
+            None  # and when, by the monotonic clock
+        )
         self._timer: asyncio.TimerHandle | None = None  # starts the task below
         self._task: asyncio.Task[None] | None = None
         self._redrawing = asyncio.Lock()  # so that an older read is never shown after a newer one
 
-    async def watch(self, seen: Seen | None) -> None:
+    async def watch(self, seen: ShownThread | None) -> None:
         """Show a conversation, and send what the page lacks of it; None shows none."""
         if seen is None:
             self.close()
@@ -55,7 +57,7 @@ class Screen:
                 if not self._shows(seen.conversation):
                     worker().show(self._viewer, None)  # the page has left what it showed before
                 self._schedule(DRAW_AGAIN_SECONDS, self._draw_again(seen, has_problem=True))
-                await self._viewer.show(fragments.problem_frame(NOT_SHOWN))
+                await self._viewer.show(fragments.problem_fragment(NOT_SHOWN))
 
     async def catch_up(self, conversation: UUID) -> None:
         """Show what is new in the conversation in the database, if the tab still shows it.
@@ -63,7 +65,7 @@ class Screen:
         A tab that shows an earlier part of it stays as it is.
         """
 
-        def select(found: Conversation) -> View:
+        def select(found: Conversation) -> ThreadPage:
             return found.view().since(self._viewer.head)
 
         try:
@@ -79,13 +81,13 @@ class Screen:
                 await self._show_thread(view, thread, running)
             self._watch_remote_replies(view)
         is_running = bool(view.streaming)
-        sidebar = fragments.sidebar_frame(view.conversation, running=is_running)
-        await self._viewer.show(sidebar + fragments.problem_frame(""))
+        sidebar = fragments.sidebar_fragment(view.conversation, running=is_running)
+        await self._viewer.show(sidebar + fragments.problem_fragment(""))
 
     async def redraw(self, conversation: UUID) -> None:
         """Redraw all that the tab shows of it: any message may have been deleted or restored."""
 
-        def select(found: Conversation) -> View:
+        def select(found: Conversation) -> ThreadPage:
             if self._viewer.head and not self._viewer.shows_end:
                 with suppress(NotHere):
                     return found.view_around(self._viewer.head)
@@ -107,7 +109,7 @@ class Screen:
     async def step(self, step: Step) -> None:
         """Show another branch and record it as the one last read; raises `Refused`."""
 
-        def select(conversation: Conversation) -> View:
+        def select(conversation: Conversation) -> ThreadPage:
             conversation.read(step.message)
             return conversation.view_around(step.message)
 
@@ -125,7 +127,7 @@ class Screen:
                 pending.cancel()
         self._timer = self._task = None
 
-    def _was_just_drawn(self, seen: Seen) -> bool:
+    def _was_just_drawn(self, seen: ShownThread) -> bool:
         """Whether the same state was drawn a moment ago. If so, schedule one more drawing."""
         now = time.monotonic()
         before, at = self._last_drawn or (None, 0.0)
@@ -155,7 +157,7 @@ class Screen:
         self._timer, self._task = None, asyncio.create_task(draw())
 
     def _draw_again(
-        self, seen: Seen, *, has_problem: bool = False
+        self, seen: ShownThread, *, has_problem: bool = False
     ) -> Callable[[], Coroutine[Any, Any, None]]:
         """Return a coroutine function that draws the state, unless the tab has moved on by then.
 
@@ -175,22 +177,26 @@ class Screen:
                 self._schedule(DRAW_AGAIN_SECONDS, self._draw_again(seen, has_problem=True))
             else:
                 if has_problem:
-                    await self._viewer.show(fragments.problem_frame(""))
+                    await self._viewer.show(fragments.problem_fragment(""))
 
         return draw
 
-    async def _draw_or_empty(self, seen: Seen) -> None:
+    async def _draw_or_empty(self, seen: ShownThread) -> None:
         try:
             await self._draw(seen)
         except NotHere as error:
             policy = await database_sync_to_async(ReviewPolicy.now)()
-            await self._viewer.show(fragments.emptied_frame(seen.conversation, str(error), policy))
+            await self._viewer.show(
+                fragments.emptied_fragment(seen.conversation, str(error), policy)
+            )
 
-    async def _draw(self, seen: Seen) -> None:
+    async def _draw(self, seen: ShownThread) -> None:
         conversation, before, shown = seen.conversation, self._viewer.head, self._shown
 
-        def select(found: Conversation) -> View:
-            return _missing(found, seen if self._viewer.head == before else Seen(conversation))
+        def select(found: Conversation) -> ThreadPage:
+            return _missing(
+                found, seen if self._viewer.head == before else ShownThread(conversation)
+            )
 
         view, thread, running = await self._load_and_draw(conversation, select)
         if self._shown != shown:  # the tab has moved on or was closed
@@ -203,14 +209,14 @@ class Screen:
             await self._show_running(running)
         worker().show(self._viewer, conversation)
         # The title may have changed since the page was drawn.
-        await self._viewer.show(fragments.title_frame(view.conversation))
+        await self._viewer.show(fragments.title_fragment(view.conversation))
         if view.conversation.is_temporary:
             worker().open_temporary(self._viewer, conversation)
         self._watch_remote_replies(view)
 
     async def _load_and_draw(
-        self, conversation: UUID, select: Callable[[Conversation], View]
-    ) -> tuple[View, fragments.ThreadParts, list[Generation]]:
+        self, conversation: UUID, select: Callable[[Conversation], ThreadPage]
+    ) -> tuple[ThreadPage, fragments.ThreadParts, list[Generation]]:
         """Return the selected part of a conversation, its HTML, and the replies running meanwhile.
 
         Reads and draws again if the tab was shown something else meanwhile, since messages that
@@ -229,29 +235,31 @@ class Screen:
             if is_unchanged and replies.of(conversation) == running and not may_have_run:
                 return view, thread, running
 
-    async def _load(self, conversation: UUID, select: Callable[[Conversation], View]) -> View:
+    async def _load(
+        self, conversation: UUID, select: Callable[[Conversation], ThreadPage]
+    ) -> ThreadPage:
         """Return the selected part of a conversation; raises `Refused` and `NotSignedIn`."""
         if not worker().database_answers:
             raise OperationalError("it did not respond a second ago")
 
-        def load() -> View:
+        def load() -> ThreadPage:
             person = validity.person_of(self._viewer.session_key)
             found = person.conversations.kept().named(conversation)
             if found.mark_read():
                 worker().list_changed(person.pk)
             return select(found)
 
-        view: View = await database_sync_to_async(load)()
+        view: ThreadPage = await database_sync_to_async(load)()
         return view
 
     async def _show_thread(
-        self, view: View, thread: fragments.ThreadParts, running: Sequence[Generation]
+        self, view: ThreadPage, thread: fragments.ThreadParts, running: Sequence[Generation]
     ) -> None:
         """Show the drawn messages, and set the composer to follow the last one."""
         self._viewer.head = view.head.pk if view.head else None
         self._viewer.shows_end = not view.has_later
-        frame = fragments.thread_frame(thread, [one.live.view() for one in running])
-        await self._viewer.show(frame + fragments.composer_frame(view.conversation, view.end))
+        frame = fragments.thread_fragment(thread, [one.live.view() for one in running])
+        await self._viewer.show(frame + fragments.composer_fragment(view.conversation, view.end))
 
     async def _show_running(self, running: Sequence[Generation]) -> None:
         """Show snapshots of the running replies, all taken at one moment.
@@ -263,7 +271,7 @@ class Screen:
         metrics.snapshots.labels("join").inc(len(running))
         await self._viewer.show("".join([one.snapshot() for one in running]))
 
-    def _watch_remote_replies(self, view: View) -> None:
+    def _watch_remote_replies(self, view: ThreadPage) -> None:
         """Subscribe the tab to replies in the conversation that other processes run."""
         conversation = view.conversation.pk
         remotes = worker().cluster.remotes
@@ -280,14 +288,14 @@ class Screen:
         return self._shown == conversation
 
 
-def _missing(conversation: Conversation, seen: Seen) -> View:
+def _missing(conversation: Conversation, seen: ShownThread) -> ThreadPage:
     """Return the newest messages that the page lacks; none if it shows an earlier part."""
     view = conversation.standing(seen.head)
     is_behind = view.end and not view.is_known(seen.head, seen.ending)
     return view.newest().since(seen.head, seen.ending) if is_behind and not seen.later else view
 
 
-async def drawn(view: View, running: Sequence[Generation] = ()) -> fragments.ThreadParts:
+async def drawn(view: ThreadPage, running: Sequence[Generation] = ()) -> fragments.ThreadParts:
     """Draw a conversation except for the replies that run in it, without blocking the event loop.
 
     A reply that has ended meanwhile is drawn as it was saved.

@@ -20,7 +20,7 @@ from chatapp.chat.days import Headings
 from chatapp.chat.queries import moment_of, number_of, uuid_of
 from chatapp.models import User, lists
 from chatapp.models.conversation_querysets import ConversationQuerySet
-from chatapp.models.lists import PAGE, Page, Place
+from chatapp.models.lists import PAGE, ListPosition, Page
 from chatapp.models.shelves import MOST_PINNED, TRASH_DAYS
 from chatapp.sessions.time_zones import zone_of
 from chatapp.sessions.validity import is_switched_off
@@ -29,7 +29,7 @@ MOST = 5 * PAGE  # rows in one response: as many as a browser page keeps
 
 
 @dataclass(frozen=True)
-class Shelf:
+class Folder:
     """A list that the sidebar can show: the main one, the archive or the trash."""
 
     name: str
@@ -38,12 +38,12 @@ class Shelf:
     empty: str = ""
 
 
-LIST = Shelf("", "")
+LIST = Folder("", "")
 SHELVES = {
     shelf.name: shelf
     for shelf in (
-        Shelf("archive", "Archive", empty="Nothing is archived."),
-        Shelf(
+        Folder("archive", "Archive", empty="Nothing is archived."),
+        Folder(
             "trash",
             "Trash",
             f"Chats in the trash are deleted permanently after {TRASH_DAYS} days.",
@@ -129,7 +129,7 @@ def _by_day(request: HttpRequest, page: Page, *, has_today: bool = False) -> dic
     }
 
 
-def _page(request: HttpRequest, shelf: Shelf, project: str) -> Page:
+def _page(request: HttpRequest, shelf: Folder, project: str) -> Page:
     assert isinstance(request.user, User)
     user, rows = request.user, _rows(request.GET.get("rows", ""))
     is_list = shelf is LIST and not project
@@ -152,13 +152,13 @@ def _page_from(request: HttpRequest, found: ConversationQuerySet) -> Page:
     return lists.page_from_top(found, rows)
 
 
-def _place(request: HttpRequest, name: str) -> Place | None:
+def _place(request: HttpRequest, name: str) -> ListPosition | None:
     used = moment_of(request.GET.get(name, ""))
     pk = uuid_of(request.GET.get("id", ""))
-    return Place(used, pk) if used and pk else None
+    return ListPosition(used, pk) if used and pk else None
 
 
-def _found(user: User, shelf: Shelf, project: str) -> ConversationQuerySet:
+def _found(user: User, shelf: Folder, project: str) -> ConversationQuerySet:
     own: ConversationQuerySet = user.conversations.all()
     if shelf.name == "archive":
         return own.archived()

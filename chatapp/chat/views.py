@@ -30,13 +30,13 @@ from chatapp.models import (
     ReplyImage,
     ReviewPolicy,
     Suggestion,
+    ThreadPage,
     Upstream,
     User,
-    View,
     audit,
     permitted,
 )
-from chatapp.models.meters import meters_of, nearest
+from chatapp.models.meters import nearest, quota_usages
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments, pool
 
@@ -88,7 +88,7 @@ def chat_page(
         "suggestions": [] if (view and view.shown) or project else _suggestions(offers),
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
         "filed": sidebar.filed(request, project.pk) if project else None,
-        "near": nearest(meters_of(request.user)),
+        "near": nearest(quota_usages(request.user)),
         "policy": ReviewPolicy.of(conversation),
     }
     if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):
@@ -100,7 +100,7 @@ def chat_page(
 
 def _shown(
     request: HttpRequest, conversation: Conversation | None
-) -> tuple[UUID | None, View | None]:
+) -> tuple[UUID | None, ThreadPage | None]:
     """Return the message to scroll to, if any, and the part of the conversation to show.
 
     The query names a message: `around`, `at` and `reply` show what surrounds it, `through` the end
@@ -192,7 +192,7 @@ def _models(offers: list[Offer], wanted: list[str]) -> dict[str, object]:
     }
 
 
-def _models_of(view: View) -> list[str]:
+def _models_of(view: ThreadPage) -> list[str]:
     """Return the models of a conversation's replies, the last one first."""
     last_first = [*view.beside, *reversed(view.thread)]
     return [f"{message.upstream_id}/{message.model}" for message in last_first]
@@ -218,7 +218,7 @@ def _suggestions(offers: list[Offer]) -> Sequence[str]:
     return Suggestion.shown() or (SUGGESTIONS if offers and is_demo else ())
 
 
-def _socket_url(view: View | None) -> str:
+def _socket_url(view: ThreadPage | None) -> str:
     """Return the URL of the socket for a tab that shows this part of a conversation."""
     if view is None:
         return "/ws/"

@@ -12,54 +12,54 @@ from typing import NamedTuple
 _ENOUGH = 64 * 1024  # bytes, too many for a full disk
 
 
-class Trouble(NamedTuple):
+class DiskProblem(NamedTuple):
     """What is wrong and what to do about it, as text for the operator."""
 
     found: str
     cure: str
 
 
-def trouble_of_folder(folder: Path) -> Trouble | None:
+def problem_of_folder(folder: Path) -> DiskProblem | None:
     """Return why the app can't write there, or None if it can."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"\0" * _ENOUGH)
     except OSError as error:
-        return trouble_of_error(error, folder)
+        return problem_of_error(error, folder)
     return None
 
 
-def trouble_of_error(error: OSError, folder: Path) -> Trouble:
+def problem_of_error(error: OSError, folder: Path) -> DiskProblem:
     """Explain an error raised by writing to the folder or by creating it."""
     in_the_way = next((one for one in (folder, *folder.parents) if one.is_file()), None)
     if in_the_way:
-        return Trouble(
+        return DiskProblem(
             f"{in_the_way} is a file, not a directory",
             "Set DATA_DIR to a directory, or move the file away.",
         )
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
-            return Trouble(
+            return DiskProblem(
                 f"the disk of {folder} is full",
                 "Free some space, or move DATA_DIR to a larger disk.",
             )
         case errno.EROFS:
-            return Trouble(
+            return DiskProblem(
                 f"{folder} is on a disk that is mounted read-only",
                 "Mount it read-write, or set DATA_DIR to a directory elsewhere.",
             )
         case errno.EACCES | errno.EPERM:
-            return Trouble(
+            return DiskProblem(
                 f"{folder} can't be written by user {os.geteuid()}",
                 f"Make the app's user its owner (chown {os.geteuid()} {folder}), or set DATA_DIR "
                 "to another directory.",
             )
         case errno.ENOENT:
-            return Trouble(
+            return DiskProblem(
                 f"{folder} does not exist and can't be created",
                 "Create it with the app's user as its owner, or set DATA_DIR to another directory.",
             )
-    return Trouble(
+    return DiskProblem(
         f"{folder} can't be written: {error.strerror}",
         "Check that disk, or set DATA_DIR to a directory elsewhere.",
     )

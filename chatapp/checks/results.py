@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Verdict(StrEnum):
+class Status(StrEnum):
     OK = "ok"
     NOTE = "note"  # worth knowing; the app copes
     WARNING = "warning"  # works, but not as well or as safely as it should
@@ -20,34 +20,34 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """One result: `found` is a clause without full stop, `cure` is sentences on what to do."""
 
     what: str
-    verdict: Verdict
+    verdict: Status
     found: str
     cure: str = ""
     said: str = ""  # the exact words of what was checked
 
 
-def ok(what: str, found: str, cure: str = "") -> Finding:
-    return Finding(what, Verdict.OK, found, cure)
+def ok(what: str, found: str, cure: str = "") -> CheckResult:
+    return CheckResult(what, Status.OK, found, cure)
 
 
-def note(what: str, found: str, cure: str) -> Finding:
-    return Finding(what, Verdict.NOTE, found, cure)
+def note(what: str, found: str, cure: str) -> CheckResult:
+    return CheckResult(what, Status.NOTE, found, cure)
 
 
-def warning(what: str, found: str, cure: str) -> Finding:
-    return Finding(what, Verdict.WARNING, found, cure)
+def warning(what: str, found: str, cure: str) -> CheckResult:
+    return CheckResult(what, Status.WARNING, found, cure)
 
 
-def failed(what: str, found: str, cure: str, said: str = "") -> Finding:
-    return Finding(what, Verdict.FAILED, found, cure, said)
+def failed(what: str, found: str, cure: str, said: str = "") -> CheckResult:
+    return CheckResult(what, Status.FAILED, found, cure, said)
 
 
-def skipped(what: str, found: str, cure: str = "") -> Finding:
-    return Finding(what, Verdict.SKIPPED, found, cure)
+def skipped(what: str, found: str, cure: str = "") -> CheckResult:
+    return CheckResult(what, Status.SKIPPED, found, cure)
 
 
 def printable(text: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 FEW = 1000  # allowances kept before full ones are dropped
 
 
-class Allowance:
+class TokenBucket:
     """A token bucket that refills by `a_second` and holds `at_once` at most."""
 
     def __init__(self, a_second: float, at_once: float) -> None:
@@ -40,18 +40,18 @@ class Allowance:
         return self._left
 
 
-class Allowances(dict[int, Allowance]):
+class TokenBuckets(dict[int, TokenBucket]):
     """The allowances of all people by user id, created on first use.
 
     Full ones may be dropped, since a new one is the same.
     """
 
-    def __init__(self, new: Callable[[], Allowance]) -> None:
+    def __init__(self, new: Callable[[], TokenBucket]) -> None:
         super().__init__()
         self._new = new
         self._many = FEW
 
-    def __missing__(self, person: int) -> Allowance:
+    def __missing__(self, person: int) -> TokenBucket:
         if len(self) >= self._many:
             # Called from several threads, so iterate over a copy.
             for one, allowance in list(self.items()):

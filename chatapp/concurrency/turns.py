@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 SLICE_SECONDS = 0.004  # how long work may run before it yields
 
 
-class Share:
+class TimeSlice:
     """Cuts long work into slices and leaves other tasks as much time as the work takes."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Share:
             self._began_at = time.monotonic()
 
 
-class OneAtATime:
+class FairLock:
     """A lock around work that takes a noticeable part of a turn and may arrive many times at once.
 
     Once the holders together have used a slice of time, other tasks get as much before the next
@@ -57,7 +57,7 @@ class OneAtATime:
         self._taken = max(owed, 0.0)
 
 
-class FewAtATime:
+class ConcurrencyLimiter:
     """Limits how many jobs run at once, for jobs of many turns that may arrive by the hundred.
 
     The others wait in order of arrival. A job that takes longer than `long_seconds` no longer
@@ -68,10 +68,10 @@ class FewAtATime:
         self._places = asyncio.Semaphore(number)
         self._long_seconds = long_seconds
 
-    async def begin(self) -> "Place":
+    async def begin(self) -> "Permit":
         """Wait for a place and return it; give it back in any case."""
         await self._places.acquire()
-        place = Place(self._places)
+        place = Permit(self._places)
         asyncio.get_running_loop().call_later(self._long_seconds, place.give_back)
         return place
 
@@ -84,7 +84,7 @@ class FewAtATime:
             place.give_back()
 
 
-class Place:
+class Permit:
     """One of the places. Giving it back a second time has no effect."""
 
     def __init__(self, places: asyncio.Semaphore) -> None:

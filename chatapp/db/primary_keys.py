@@ -3,7 +3,7 @@
 LONGEST = 18  # digits: any such number fits into a database's integers
 
 
-def key_of(sent: str) -> int:
+def parse_pk(sent: str) -> int:
     """Return the key, or 0, which no row has, if the text can't be one.
 
     The length is limited because `int` raises an error for thousands of digits.

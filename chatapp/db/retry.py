@@ -10,7 +10,7 @@ Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 
-def once_more(view: Callable[Params, Result]) -> Callable[Params, Result]:
+def retry_on_integrity_error(view: Callable[Params, Result]) -> Callable[Params, Result]:
     """Retry a view once on `IntegrityError`; the view must check and save in one transaction.
 
     Between the two, another request may take the same name or delete a chosen row, for which the

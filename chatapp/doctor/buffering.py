@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from chatapp.checks.results import Finding, ok, skipped, warning
+from chatapp.checks.results import CheckResult, ok, skipped, warning
 from chatapp.doctor import probe
 from chatapp.doctor.public import Public
 from chatapp.doctor.report import reason
@@ -47,7 +47,7 @@ class Arrivals:
         return f"{len(self.times)} pieces over {span:.1f} s, {late}"
 
 
-def http_buffering(public: Public) -> Iterator[Finding]:
+def http_buffering(public: Public) -> Iterator[CheckResult]:
     """Check whether ten lines written over a second arrive over a second."""
     arrivals = Arrivals()
     try:

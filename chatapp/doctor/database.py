@@ -13,21 +13,21 @@ from django.db import utils
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
-from chatapp.checks.disk import Trouble, trouble_of_folder
-from chatapp.checks.results import Finding, failed, ok, skipped
-from chatapp.doctor.report import clock_finding, milliseconds, reason
-from chatapp.models.troubles import trouble_with
+from chatapp.checks.disk import DiskProblem, problem_of_folder
+from chatapp.checks.results import CheckResult, failed, ok, skipped
+from chatapp.doctor.report import clock_result, milliseconds, reason
+from chatapp.models.troubles import problem_with
 
 TOLERANCE_SECONDS = 2.0
 
 _IS_AWAY = "the database can't be reached"
 
 
-def database(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
+def database(connection: BaseDatabaseWrapper) -> Iterator[CheckResult]:
     """Run all checks of the database and close the connection."""
     if _is_missing(connection):
-        missing = Trouble(f"{_location(connection)} does not exist", "Run make upgrade.")
-        trouble = trouble_of_folder(Path(_location(connection)).parent)
+        missing = DiskProblem(f"{_location(connection)} does not exist", "Run make upgrade.")
+        trouble = problem_of_folder(Path(_location(connection)).parent)
         yield failed("Reachable", *(trouble or missing))
         for what in ("Writable", "Migrated"):
             yield skipped(what, "there is no database yet")
@@ -73,15 +73,15 @@ def _is_missing(connection: BaseDatabaseWrapper) -> bool:
     return connection.vendor == "sqlite" and name.startswith("/") and not Path(name).exists()
 
 
-def _unreachable(connection: BaseDatabaseWrapper, error: Exception) -> Trouble:
-    known = trouble_with(connection, error) if connection.vendor == "sqlite" else None
-    return known or Trouble(
+def _unreachable(connection: BaseDatabaseWrapper, error: Exception) -> DiskProblem:
+    known = problem_with(connection, error) if connection.vendor == "sqlite" else None
+    return known or DiskProblem(
         f"no, {_location(connection)}: {reason(error, _password(connection))}",
         "Start the database, or set DATABASE_URL to where it is.",
     )
 
 
-def _writable(connection: BaseDatabaseWrapper) -> Finding:
+def _writable(connection: BaseDatabaseWrapper) -> CheckResult:
     """Create a table, insert a row, and roll both back: migrations need the same rights."""
     table = f"chatapp_doctor_{secrets.token_hex(4)}"
     try:
@@ -91,12 +91,12 @@ def _writable(connection: BaseDatabaseWrapper) -> Finding:
             cursor.execute(f"CREATE TABLE {table} (id integer)")
             cursor.execute(f"INSERT INTO {table} VALUES (1)")  # noqa: S608 - our own name
     except utils.Error as error:
-        unknown = Trouble(
+        unknown = DiskProblem(
             f"no: {reason(error)}",
             "Grant the user of DATABASE_URL the right to create and write tables, and use the "
             "primary server, not a replica.",
         )
-        known = trouble_with(connection, error) if connection.vendor == "sqlite" else None
+        known = problem_with(connection, error) if connection.vendor == "sqlite" else None
         return failed("Writable", *(known or unknown))
     finally:
         connection.rollback()
@@ -104,7 +104,7 @@ def _writable(connection: BaseDatabaseWrapper) -> Finding:
     return ok("Writable", "yes, tried and rolled back")
 
 
-def _migrated(connection: BaseDatabaseWrapper) -> Finding:
+def _migrated(connection: BaseDatabaseWrapper) -> CheckResult:
     try:
         unapplied = _unapplied(connection)
     except utils.Error as error:
@@ -129,13 +129,13 @@ def _unapplied(connection: BaseDatabaseWrapper) -> list[str]:
     return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
 
 
-def _clock(connection: BaseDatabaseWrapper) -> Finding:
+def _clock(connection: BaseDatabaseWrapper) -> CheckResult:
     before = time.time()
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         (theirs,) = cursor.fetchone()
     ours = datetime.fromtimestamp((before + time.time()) / 2, UTC)
-    return clock_finding("Clock", (theirs - ours).total_seconds(), TOLERANCE_SECONDS)
+    return clock_result("Clock", (theirs - ours).total_seconds(), TOLERANCE_SECONDS)
 
 
 def _version(connection: BaseDatabaseWrapper) -> str:

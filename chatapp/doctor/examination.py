@@ -14,7 +14,7 @@ from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 
 from chatapp import environment
-from chatapp.checks.results import Finding, Verdict, skipped
+from chatapp.checks.results import CheckResult, Status, skipped
 from chatapp.doctor import (
     buffering,
     database,
@@ -49,7 +49,7 @@ def examine(
     idle_seconds: float = IDLE_SECONDS,
     layer_idle_seconds: float = layer.IDLE_SECONDS,
     progress: Progress = lambda left: None,
-) -> Iterator[Title | Finding]:
+) -> Iterator[Title | CheckResult]:
     """Check this installation and, if `url` is given, the way to it from outside.
 
     `progress` is called with the seconds left while the examination only waits.
@@ -61,7 +61,7 @@ def examine(
     yield Title("Messages between processes")
     has_redis = False
     for finding in layer.redis_server(settings.REDIS_URL):
-        has_redis |= finding.verdict in (Verdict.OK, Verdict.WARNING)
+        has_redis |= finding.verdict in (Status.OK, Status.WARNING)
         yield finding
     yield Title("This machine")
     yield from machine.disk(settings.DATA_DIR)
@@ -86,7 +86,7 @@ def examine(
             yield quiet.wait(progress)
 
 
-def _settings(url: str) -> Iterator[Finding]:
+def _settings(url: str) -> Iterator[CheckResult]:
     key = environment.text("SECRET_KEY")
     yield from settings_checks.debug()
     yield from settings_checks.hosts(url)
@@ -100,7 +100,7 @@ def _settings(url: str) -> Iterator[Finding]:
     yield from settings_checks.django_checks()
 
 
-def _upstreams() -> Iterator[Finding]:
+def _upstreams() -> Iterator[CheckResult]:
     if database.is_usable(unpooled_connection(settings.DATABASES)):
         yield from upstreams.upstreams(has_demo=not settings.OPENAI_BASE_URL)
         yield from upstreams.tool_servers()
@@ -108,7 +108,7 @@ def _upstreams() -> Iterator[Finding]:
         yield skipped("All", "they are stored in the database, which can't be used")
 
 
-def _identities() -> Iterator[Finding]:
+def _identities() -> Iterator[CheckResult]:
     if database.is_usable(unpooled_connection(settings.DATABASES)):
         yield from identities.identities()
     else:
@@ -117,12 +117,12 @@ def _identities() -> Iterator[Finding]:
 
 def _public(
     url: str, idle_seconds: float, stack: ExitStack
-) -> Generator[Finding, None, websocket.QuietSocket | None]:
+) -> Generator[CheckResult, None, websocket.QuietSocket | None]:
     yield from tls.certificate(url)
     outside = stack.enter_context(public.Public(url))
     answers = True
     for finding in public.answers(outside):
-        answers &= finding.verdict is not Verdict.FAILED
+        answers &= finding.verdict is not Status.FAILED
         yield finding
     if not answers:
         yield skipped("Other checks", "the app does not answer at this address")
@@ -130,15 +130,15 @@ def _public(
     if outside.is_https:
         yield from tls.redirect(_plain(url), outside.origin)
     yield from pages.page_headers(outside)
-    seen = forwarding.sight(outside)
-    if isinstance(seen, Finding):
+    seen = forwarding.fetch_seen_request(outside)
+    if isinstance(seen, CheckResult):
         yield seen
         yield skipped("Other checks", "the app there does not answer the doctor")
         return None
-    yield from forwarding.judged(outside, seen)
+    yield from forwarding.check_forwarding(outside, seen)
     opens = False
     for finding in websocket.upgrade(outside):
-        opens |= finding.verdict is Verdict.OK
+        opens |= finding.verdict is Status.OK
         yield finding
     quiet = stack.enter_context(websocket.QuietSocket(outside, idle_seconds)) if opens else None
     yield from public.body_size(outside)

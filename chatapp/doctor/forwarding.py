@@ -7,8 +7,8 @@ from ipaddress import ip_address, ip_network
 import httpx
 from django.conf import settings
 
-from chatapp.checks.results import Finding, failed, ok, warning
-from chatapp.doctor.public import Public, cure_of
+from chatapp.checks.results import CheckResult, failed, ok, warning
+from chatapp.doctor.public import Public, remedy_for
 from chatapp.doctor.report import reason
 
 # An address reserved for documentation (RFC 5737): an app that believes it believes any.
@@ -17,7 +17,7 @@ FORGED_ID = "forged-by-the-doctor"
 
 
 @dataclass(frozen=True)
-class Sight:
+class SeenRequest:
     """What the app saw of one request by the doctor."""
 
     scheme: str
@@ -30,14 +30,14 @@ class Sight:
     believes_forged_id: bool = False
 
 
-def sight(public: Public) -> Sight | Finding:
+def fetch_seen_request(public: Public) -> SeenRequest | CheckResult:
     """Return what the app sees of a request from here, or a finding that says why it is unknown."""
     try:
         response = public.http.get("/probe/seen", headers=public.headers)
         answer = response.json() if response.status_code == 200 else None
         here = str(response.extensions["network_stream"].get_extra_info("client_addr")[0])
         if isinstance(answer, dict):
-            return Sight(
+            return SeenRequest(
                 **answer,
                 from_here=here,
                 believes_forged=_believes_forged(public, here),
@@ -48,7 +48,7 @@ def sight(public: Public) -> Sight | Finding:
     return failed(
         "Probe",
         f"the doctor's own page answers {response.status_code}",
-        cure_of(response)
+        remedy_for(response)
         if response.status_code != 404
         else "Run doctor where the app runs, with its environment. The app there has another "
         "version or another SECRET_KEY, or the proxy drops unknown headers or paths.",
@@ -77,7 +77,7 @@ def _is_trusted(address: str) -> bool:
     return any(ip_address(address) in ip_network(network) for network in trusted)
 
 
-def judged(public: Public, seen: Sight) -> Iterator[Finding]:
+def check_forwarding(public: Public, seen: SeenRequest) -> Iterator[CheckResult]:
     """Check the scheme, host, client address and request id that the app sees."""
     yield _scheme(public, seen)
     yield _host(public, seen)
@@ -85,7 +85,7 @@ def judged(public: Public, seen: Sight) -> Iterator[Finding]:
     yield _request_id(seen)
 
 
-def _scheme(public: Public, seen: Sight) -> Finding:
+def _scheme(public: Public, seen: SeenRequest) -> CheckResult:
     expected = "https" if public.is_https else "http"
     if seen.scheme == expected:
         return ok("Scheme", f"the app sees {seen.scheme}")
@@ -103,7 +103,7 @@ def _scheme(public: Public, seen: Sight) -> Finding:
     )
 
 
-def _host(public: Public, seen: Sight) -> Finding:
+def _host(public: Public, seen: SeenRequest) -> CheckResult:
     if seen.host == public.host:
         return ok("Host", f"the app sees {seen.host}")
     return failed(
@@ -113,7 +113,7 @@ def _host(public: Public, seen: Sight) -> Finding:
     )
 
 
-def _client(seen: Sight) -> Finding:
+def _client(seen: SeenRequest) -> CheckResult:
     named = [part.strip() for part in seen.forwarded_for.split(",") if part.strip()]
     if seen.believes_forged:
         return failed(
@@ -140,7 +140,7 @@ def _client(seen: Sight) -> Finding:
     return ok("Client address", f"the app sees {seen.client}")
 
 
-def _request_id(seen: Sight) -> Finding:
+def _request_id(seen: SeenRequest) -> CheckResult:
     has_proxy = bool(seen.forwarded_for or seen.forwarded_proto)
     if seen.believes_forged_id and (has_proxy or not _is_trusted(seen.from_here)):
         return warning(

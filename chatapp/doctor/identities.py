@@ -13,11 +13,11 @@ from chatapp.accounts.identities import (
     is_of,
     stored_issuer,
 )
-from chatapp.checks.results import Finding, failed, ok, printable, skipped, warning
+from chatapp.checks.results import CheckResult, failed, ok, printable, skipped, warning
 from chatapp.doctor.report import reason, shown_url
 
 
-def identities() -> Iterator[Finding]:
+def identities() -> Iterator[CheckResult]:
     if not settings.CHATAPP_OIDC_URL:
         yield skipped("Provider", "CHATAPP_OIDC_URL is not set")
         return
@@ -34,7 +34,7 @@ def identities() -> Iterator[Finding]:
     yield _identities(issuer)
 
 
-def _identities(issuer: str) -> Finding:
+def _identities(issuer: str) -> CheckResult:
     stored = list(SocialAccount.objects.filter(provider=PROVIDER))
     can_sign_in = {one.user_id for one in stored if is_of(issuer, one)}
     others = [one for one in stored if one.user_id not in can_sign_in]

@@ -9,8 +9,8 @@ from urllib.parse import unquote, urlsplit
 
 import redis
 
-from chatapp.checks.results import Finding, failed, ok, skipped, warning
-from chatapp.doctor.report import clock_finding, milliseconds, reason, shown_url
+from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
+from chatapp.doctor.report import clock_result, milliseconds, reason, shown_url
 
 IDLE_SECONDS = 6.0  # redis-py 8 stops reading after 5 by default
 PATIENCE_SECONDS = 5.0
@@ -18,7 +18,7 @@ OLDEST = (6, 2)
 TOLERANCE_SECONDS = 2.0
 
 
-def redis_server(url: str) -> Iterator[Finding]:
+def redis_server(url: str) -> Iterator[CheckResult]:
     """Check the Redis at `url`: whether it answers, its version, clock and eviction policy."""
     if not url:
         yield skipped(
@@ -43,7 +43,7 @@ def redis_server(url: str) -> Iterator[Finding]:
         client.close()
 
 
-def _answers(client: Any, url: str) -> Iterator[Finding]:
+def _answers(client: Any, url: str) -> Iterator[CheckResult]:
     version = str(client.info("server")["redis_version"])
     before = time.time()
     seconds, micros = client.time()
@@ -58,11 +58,11 @@ def _answers(client: Any, url: str) -> Iterator[Finding]:
     else:
         yield ok("Redis", found)
     ahead = seconds + micros / 1e6 - (before + after) / 2
-    yield clock_finding("Clock", ahead, TOLERANCE_SECONDS)
+    yield clock_result("Clock", ahead, TOLERANCE_SECONDS)
     yield _memory(client.info("memory"))
 
 
-def _memory(info: dict[str, Any]) -> Finding:
+def _memory(info: dict[str, Any]) -> CheckResult:
     """Check that counters of sign-in attempts, which are stored there, stay until they expire."""
     policy = info["maxmemory_policy"]
     if info["maxmemory"] and policy != "noeviction":
@@ -74,7 +74,7 @@ def _memory(info: dict[str, Any]) -> Finding:
     return ok("Memory", "counters of failed sign-ins stay until they expire")
 
 
-def message_after_idling(layer: Any, idle_seconds: float = IDLE_SECONDS) -> Iterator[Finding]:
+def message_after_idling(layer: Any, idle_seconds: float = IDLE_SECONDS) -> Iterator[CheckResult]:
     """Check that a message reaches a channel whose reader has waited `idle_seconds`."""
     what, where = "Layer", f"{type(layer).__module__}.{type(layer).__name__}"
     try:

@@ -10,8 +10,8 @@ from pathlib import Path
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestFilesMixin
 
-from chatapp.checks.disk import trouble_of_folder
-from chatapp.checks.results import Finding, failed, ok, skipped, warning
+from chatapp.checks.disk import problem_of_folder
+from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
 from chatapp.server.data_dir import is_open
 
 MIB = 1024 * 1024
@@ -21,9 +21,9 @@ TOO_FEW = 100 * MIB
 _COLLECT = "Run make upgrade, or manage.py collectstatic --noinput, and restart."
 
 
-def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[Finding]:
+def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[CheckResult]:
     """Check the free space in `directory`; `few` and `too_few` are in bytes."""
-    if trouble := trouble_of_folder(directory):  # found by writing, since root ignores permissions
+    if trouble := problem_of_folder(directory):  # found by writing, since root ignores permissions
         yield failed("Free disk", *trouble)
         return
     usage = shutil.disk_usage(directory)
@@ -37,7 +37,7 @@ def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[Fi
         yield ok("Free disk", found)
 
 
-def data_dir(directory: Path) -> Iterator[Finding]:
+def data_dir(directory: Path) -> Iterator[CheckResult]:
     """Check that other users of the machine have no access to `directory`."""
     try:
         mode = directory.stat().st_mode
@@ -54,7 +54,7 @@ def data_dir(directory: Path) -> Iterator[Finding]:
         yield ok("Data directory", found)
 
 
-def static_files(storage: object, root: Path | None) -> Iterator[Finding]:
+def static_files(storage: object, root: Path | None) -> Iterator[CheckResult]:
     """Check that the files collected in `root` are those of this version."""
     try:
         str(storage.__class__)  # makes Django's lazy storage read the manifest

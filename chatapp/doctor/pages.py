@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 import httpx
 
-from chatapp.checks.results import Finding, failed, ok
+from chatapp.checks.results import CheckResult, failed, ok
 from chatapp.doctor.public import Public
 from chatapp.doctor.report import reason
 
 PAGE = "/accounts/login/"
 
 
-def page_headers(public: Public) -> Iterator[Finding]:
+def page_headers(public: Public) -> Iterator[CheckResult]:
     """Check that pages stay out of caches, and report the HSTS header."""
     try:
         responses = [public.http.get(PAGE) for _ in range(2)]
@@ -32,7 +32,7 @@ def page_headers(public: Public) -> Iterator[Finding]:
         )
 
 
-def _caching(responses: Sequence[httpx.Response]) -> Finding:
+def _caching(responses: Sequence[httpx.Response]) -> CheckResult:
     control = responses[-1].headers.get("cache-control", "")
     cached = [name for one in responses for name in ("age", "x-cache") if _is_hit(one, name)]
     if cached:

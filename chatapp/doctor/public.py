@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import httpx
 from django.conf import settings
 
-from chatapp.checks.results import Finding, failed, ok
+from chatapp.checks.results import CheckResult, failed, ok
 from chatapp.doctor import probe
-from chatapp.doctor.report import clock_finding, milliseconds, reason
+from chatapp.doctor.report import clock_result, milliseconds, reason
 from chatapp.doctor.settings_checks import origin_of
 from chatapp.doctor.tls import blind_context
 
@@ -46,7 +46,7 @@ class Public:
         return {probe.TOKEN_HEADER: probe.token()}
 
 
-def answers(public: Public) -> Iterator[Finding]:
+def answers(public: Public) -> Iterator[CheckResult]:
     """Check that the app answers at the public address, and its clock."""
     try:
         response = public.http.get("/healthz")
@@ -58,17 +58,17 @@ def answers(public: Public) -> Iterator[Finding]:
         )
         return
     if response.status_code != 200 or response.text != "ok":
-        yield failed("Answers", f"/healthz answers {response.status_code}", cure_of(response))
+        yield failed("Answers", f"/healthz answers {response.status_code}", remedy_for(response))
         return
     yield ok("Answers", f"{public.origin} in {milliseconds(response.elapsed.total_seconds())}")
     try:
         theirs = parsedate_to_datetime(response.headers.get("date", "")).timestamp()
     except ValueError:  # no Date header: Daphne sends none
         return
-    yield clock_finding("Clock", theirs + 0.5 - time.time(), TOLERANCE_SECONDS)
+    yield clock_result("Clock", theirs + 0.5 - time.time(), TOLERANCE_SECONDS)
 
 
-def cure_of(response: httpx.Response) -> str:
+def remedy_for(response: httpx.Response) -> str:
     """Return what to do about a response that isn't from the app."""
     match response.status_code:
         case 400:
@@ -81,7 +81,7 @@ def cure_of(response: httpx.Response) -> str:
     return "Set --url to the address that the proxy passes to the app."
 
 
-def body_size(public: Public) -> Iterator[Finding]:
+def body_size(public: Public) -> Iterator[CheckResult]:
     """Check that a body of the largest size that the app accepts gets through."""
     size = min(settings.CHATAPP_MAX_BODY_BYTES, MOST_BODY_BYTES)
     shown = f"{size / 1024:.0f} KiB"

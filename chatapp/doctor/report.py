@@ -5,14 +5,14 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable
 
-from chatapp.checks.results import Finding, Verdict, ok, printable, warning
+from chatapp.checks.results import CheckResult, Status, ok, printable, warning
 
 _VERDICT_WIDTH = 9
 _NAME_WIDTH = 17
 _MAX_FOUND = 400
 
 
-def lines(finding: Finding, width: int = 80) -> list[str]:
+def lines(finding: CheckResult, width: int = 80) -> list[str]:
     """Format a finding as lines: the verdict, the name, and beside them what was found."""
     margin = 2 + _VERDICT_WIDTH + _NAME_WIDTH
     room = max(30, width - margin)
@@ -25,14 +25,14 @@ def lines(finding: Finding, width: int = 80) -> list[str]:
     return [head, *(" " * margin + line for line in rest + advice)]
 
 
-def summary(findings: Iterable[Finding]) -> str:
+def summary(findings: Iterable[CheckResult]) -> str:
     """Return the count of each verdict, such as `1 failed, 2 warnings, 14 ok.`"""
     count = Counter(finding.verdict for finding in findings)
     parts = [
-        f"{count[Verdict.FAILED]} failed",
-        f"{count[Verdict.WARNING]} warning{'' if count[Verdict.WARNING] == 1 else 's'}",
-        f"{count[Verdict.OK]} ok",
-        f"{count[Verdict.SKIPPED]} skipped",
+        f"{count[Status.FAILED]} failed",
+        f"{count[Status.WARNING]} warning{'' if count[Status.WARNING] == 1 else 's'}",
+        f"{count[Status.OK]} ok",
+        f"{count[Status.SKIPPED]} skipped",
     ]
     return ", ".join(part for part in parts if not part.startswith("0 ")) + "."
 
@@ -54,7 +54,7 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.{1 if seconds < 0.01 else 0}f} ms"
 
 
-def clock_finding(what: str, ahead: float, tolerance: float) -> Finding:
+def clock_result(what: str, ahead: float, tolerance: float) -> CheckResult:
     """Return a finding about a clock that is `ahead` seconds ahead of this machine's."""
     if abs(ahead) <= tolerance:
         return ok(what, f"differs by {abs(ahead):.1f} s")

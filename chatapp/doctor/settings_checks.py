@@ -13,7 +13,7 @@ from django.core import checks
 from django.core.checks.security import base
 from django.http.request import validate_host
 
-from chatapp.checks.results import Finding, failed, ok, warning
+from chatapp.checks.results import CheckResult, failed, ok, warning
 
 _RANDOM = "python3 -c 'import secrets; print(secrets.token_urlsafe(50))'"
 _COST_OF_A_NEW_KEY = (
@@ -34,7 +34,7 @@ _MIN_TOKEN_LENGTH = 24
 _LARGE_BODY_BYTES = 64 * 1024 * 1024
 
 
-def debug() -> Iterator[Finding]:
+def debug() -> Iterator[CheckResult]:
     if settings.DEBUG:
         yield failed(
             "Debug pages",
@@ -45,7 +45,7 @@ def debug() -> Iterator[Finding]:
         yield ok("Debug pages", "off")
 
 
-def hosts(url: str = "") -> Iterator[Finding]:
+def hosts(url: str = "") -> Iterator[CheckResult]:
     """Check that the public host name is allowed, and not every name."""
     allowed = [str(host) for host in settings.ALLOWED_HOSTS]
     host = urlsplit(url).hostname or ""
@@ -67,7 +67,7 @@ def hosts(url: str = "") -> Iterator[Finding]:
         yield ok("Host names", allowed_names)
 
 
-def origins(url: str = "") -> Iterator[Finding]:
+def origins(url: str = "") -> Iterator[CheckResult]:
     """Check that the public origin is trusted and that cookies are secure."""
     trusted = list(settings.CSRF_TRUSTED_ORIGINS)
     origin = origin_of(url)
@@ -104,7 +104,7 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{host}{port}" if host else ""
 
 
-def secret_key(path: Path, from_environment: str = "") -> Iterator[Finding]:
+def secret_key(path: Path, from_environment: str = "") -> Iterator[CheckResult]:
     """Check the secret key, from the environment or else generated in the file at `path`."""
     if from_environment:
         yield _key_of_environment(from_environment)
@@ -112,7 +112,7 @@ def secret_key(path: Path, from_environment: str = "") -> Iterator[Finding]:
         yield _key_file(path)
 
 
-def _key_of_environment(key: str) -> Finding:
+def _key_of_environment(key: str) -> CheckResult:
     is_short = len(key) < base.SECRET_KEY_MIN_LENGTH
     is_simple = len(set(key)) < base.SECRET_KEY_MIN_UNIQUE_CHARACTERS
     if is_short or is_simple or key.startswith(base.SECRET_KEY_INSECURE_PREFIX):
@@ -122,7 +122,7 @@ def _key_of_environment(key: str) -> Finding:
     return ok("Secret key", f"SECRET_KEY, {len(key)} characters; the same for every process")
 
 
-def _key_file(path: Path) -> Finding:
+def _key_file(path: Path) -> CheckResult:
     try:
         status = path.stat()
     except OSError as error:
@@ -152,7 +152,7 @@ def _key_file(path: Path) -> Finding:
     )
 
 
-def old_keys(fallbacks: Sequence[str]) -> Iterator[Finding]:
+def old_keys(fallbacks: Sequence[str]) -> Iterator[CheckResult]:
     """Warn of old keys: anyone who has one can still sign in as anybody."""
     if fallbacks:
         yield warning(
@@ -162,7 +162,7 @@ def old_keys(fallbacks: Sequence[str]) -> Iterator[Finding]:
         )
 
 
-def metrics_token(token: str) -> Iterator[Finding]:
+def metrics_token(token: str) -> Iterator[CheckResult]:
     if not token:
         yield ok("Metrics", "off: CHATAPP_METRICS_TOKEN is not set")
     elif len(token) < _MIN_TOKEN_LENGTH or len(set(token)) < base.SECRET_KEY_MIN_UNIQUE_CHARACTERS:
@@ -175,7 +175,7 @@ def metrics_token(token: str) -> Iterator[Finding]:
         yield ok("Metrics", f"CHATAPP_METRICS_TOKEN, {len(token)} characters")
 
 
-def trusted_proxies() -> Iterator[Finding]:
+def trusted_proxies() -> Iterator[CheckResult]:
     """Check that only proxies' headers are trusted, not everyone's."""
     trusted = [ip_network(network) for network in settings.CHATAPP_TRUSTED_PROXIES]
     wide = [str(one) for one in trusted if not one.is_private and one.num_addresses > 2**16]
@@ -189,7 +189,7 @@ def trusted_proxies() -> Iterator[Finding]:
         yield ok("Proxies", ", ".join(settings.CHATAPP_TRUSTED_PROXIES))
 
 
-def body_limit() -> Iterator[Finding]:
+def body_limit() -> Iterator[CheckResult]:
     limit = settings.CHATAPP_MAX_BODY_BYTES
     if limit > _LARGE_BODY_BYTES:
         yield warning(
@@ -201,7 +201,7 @@ def body_limit() -> Iterator[Finding]:
         yield ok("Largest body", f"{limit:,} bytes")
 
 
-def processes() -> Iterator[Finding]:
+def processes() -> Iterator[CheckResult]:
     """Report how many processes these settings allow."""
     if settings.DATABASE_URL and settings.REDIS_URL:
         yield ok("Processes", "any number: DATABASE_URL and REDIS_URL are set")
@@ -211,7 +211,7 @@ def processes() -> Iterator[Finding]:
         yield ok("Processes", "only one: for more, set DATABASE_URL and REDIS_URL")
 
 
-def django_checks() -> Iterator[Finding]:
+def django_checks() -> Iterator[CheckResult]:
     """Report what Django's own checks find, including those for deployment."""
     found = [
         message
@@ -224,7 +224,7 @@ def django_checks() -> Iterator[Finding]:
         yield ok("Django's checks", "no issues")
 
 
-def _from_django(message: Any) -> Finding:
+def _from_django(message: Any) -> CheckResult:
     text = " ".join(str(message.msg).split())
     cure = (
         " ".join(str(message.hint or "").split()) or "See Django's documentation of system checks."

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from chatapp.checks.results import Finding, failed, ok, skipped, warning
+from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
 from chatapp.doctor.report import reason
 
 FEW_DAYS = 14
@@ -35,7 +35,7 @@ def blind_context() -> ssl.SSLContext:
     return context
 
 
-def certificate(url: str) -> Iterator[Finding]:
+def certificate(url: str) -> Iterator[CheckResult]:
     """Check that the certificate is valid for the host, and for how many days."""
     parts = urlsplit(url)
     host = parts.hostname or ""
@@ -70,7 +70,7 @@ def certificate(url: str) -> Iterator[Finding]:
     yield _validity(host, str(peer["notAfter"]))
 
 
-def _validity(host: str, until: str) -> Finding:
+def _validity(host: str, until: str) -> CheckResult:
     days = (ssl.cert_time_to_seconds(until) - time.time()) / 86400
     found = f"valid for {host}, {days:.0f} days left"
     return warning("Certificate", found, _RENEW) if days < FEW_DAYS else ok("Certificate", found)
@@ -89,7 +89,7 @@ def _cure(code: int) -> str:
     return "Configure the proxy to send the whole chain: the certificate and all intermediate ones."
 
 
-def redirect(plain_url: str, url: str) -> Iterator[Finding]:
+def redirect(plain_url: str, url: str) -> Iterator[CheckResult]:
     """Check that `plain_url` redirects to https; skip the check if it is ""."""
     if not plain_url:
         yield skipped("Plain http", "not checked, because the address has a port")

@@ -5,16 +5,16 @@ import time
 from collections.abc import Iterator
 
 from chatapp.catalogue import endpoint_of
-from chatapp.checks.results import Finding, failed, ok, skipped, warning
+from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
 from chatapp.doctor.report import milliseconds
 from chatapp.models import ToolServer, Upstream
 from chatapp.upstream.check.problems import problem_of_error
-from chatapp.upstream.check.report import visible, visible_finding
+from chatapp.upstream.check.report import visible, visible_result
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
 
 
-def upstreams(has_demo: bool) -> Iterator[Finding]:
+def upstreams(has_demo: bool) -> Iterator[CheckResult]:
     """Check the enabled upstreams; `has_demo` says that `serve` runs the built-in one."""
     enabled = list(Upstream.objects.filter(enabled=True))
     if not enabled:
@@ -26,7 +26,7 @@ def upstreams(has_demo: bool) -> Iterator[Finding]:
             yield asyncio.run(_list_models(upstream))
 
 
-def tool_servers() -> Iterator[Finding]:
+def tool_servers() -> Iterator[CheckResult]:
     """Report enabled tool servers whose secrets can't be decrypted, without contacting them."""
     for server in ToolServer.objects.filter(enabled=True):
         if server.secret_problem:
@@ -38,7 +38,7 @@ def tool_servers() -> Iterator[Finding]:
             )
 
 
-def _none(has_demo: bool) -> Finding:
+def _none(has_demo: bool) -> CheckResult:
     if has_demo:
         return skipped("Demo", "the built-in demo answers once the app has been started")
     return warning(
@@ -48,7 +48,7 @@ def _none(has_demo: bool) -> Finding:
     )
 
 
-async def _list_models(upstream: Upstream) -> Finding:
+async def _list_models(upstream: Upstream) -> CheckResult:
     endpoint = endpoint_of(upstream)
     name = visible(upstream.name, endpoint.secret)[:16]
     if upstream.secret_problem:
@@ -65,7 +65,7 @@ async def _list_models(upstream: Upstream) -> Finding:
     except UpstreamFailed as error:
         if error.error.kind is ErrorKind.NOT_FOUND and upstream.named_models:
             return ok(name, "reachable; it lists no models, but its settings name some")
-        return visible_finding(problem_of_error(error.error, name), endpoint.secret)
+        return visible_result(problem_of_error(error.error, name), endpoint.secret)
     finally:
         await client.aclose()
     took = milliseconds(time.monotonic() - started)

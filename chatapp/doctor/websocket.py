@@ -14,7 +14,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.typing import Origin
 
-from chatapp.checks.results import Finding, failed, ok
+from chatapp.checks.results import CheckResult, failed, ok
 from chatapp.doctor import probe
 from chatapp.doctor.buffering import Arrivals
 from chatapp.doctor.public import Public
@@ -105,7 +105,7 @@ class _Connect(connect):
         return exc
 
 
-def upgrade(public: Public) -> Iterator[Finding]:
+def upgrade(public: Public) -> Iterator[CheckResult]:
     """Check that a WebSocket opens, and that the app accepts one from this origin."""
     started = time.monotonic()
     try:
@@ -127,7 +127,7 @@ def upgrade(public: Public) -> Iterator[Finding]:
         yield _origin(public, seen)
 
 
-def _origin(public: Public, seen: dict[str, object]) -> Finding:
+def _origin(public: Public, seen: dict[str, object]) -> CheckResult:
     if seen.get("is_own_origin"):
         return ok("Origin", f"{public.origin} is accepted")
     return failed(
@@ -137,7 +137,7 @@ def _origin(public: Public, seen: dict[str, object]) -> Finding:
     )
 
 
-def socket_buffering(public: Public) -> Iterator[Finding]:
+def socket_buffering(public: Public) -> Iterator[CheckResult]:
     """Check whether ten messages written over a second arrive over a second."""
     arrivals = Arrivals()
     try:
@@ -159,7 +159,7 @@ def socket_buffering(public: Public) -> Iterator[Finding]:
         yield ok("Streaming", str(arrivals))
 
 
-def prompt_size(public: Public) -> Iterator[Finding]:
+def prompt_size(public: Public) -> Iterator[CheckResult]:
     """Check that the longest prompt that the app accepts gets through."""
     most = settings.CHATAPP_MAX_PROMPT_CHARACTERS
     prompt = "\U0001f600" * most  # each character takes four bytes in UTF-8
@@ -192,7 +192,7 @@ class QuietSocket:
 
     def __init__(self, public: Public, seconds: float) -> None:
         self._public, self._seconds = public, seconds
-        self._finding: Finding | None = None
+        self._finding: CheckResult | None = None
         self._thread: threading.Thread | None = None
         self._stack = ExitStack()
 
@@ -214,7 +214,7 @@ class QuietSocket:
         if self._thread:
             self._thread.join(WAIT_SECONDS)
 
-    def wait(self, progress: Callable[[float], None] = lambda left: None) -> Finding:
+    def wait(self, progress: Callable[[float], None] = lambda left: None) -> CheckResult:
         """Return the finding. `progress` gets the seconds left, about once a second."""
         while self._thread and self._thread.is_alive():
             progress(max(0.0, self._started + self._seconds - time.monotonic()))

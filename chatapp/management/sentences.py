@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import Error, connection
 
-from chatapp.checks.disk import trouble_of_error, trouble_of_folder
-from chatapp.models.troubles import trouble_with
+from chatapp.checks.disk import problem_of_error, problem_of_folder
+from chatapp.models.troubles import problem_with
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def in_sentences() -> Iterator[None]:
     try:
         yield
     except Error as error:
-        if trouble := trouble_with(connection, error):
+        if trouble := problem_with(connection, error):
             message = f"The database can't be used: {trouble.found}.\n{trouble.cure}"
             raise CommandError(message) from error
         raise
@@ -29,6 +29,6 @@ def in_sentences() -> Iterator[None]:
         directory = settings.DATA_DIR
         if directory not in (path := Path(error.filename or ""), *path.parents):
             raise
-        trouble = trouble_of_folder(directory) or trouble_of_error(error, directory)
+        trouble = problem_of_folder(directory) or problem_of_error(error, directory)
         message = f"DATA_DIR can't be used: {trouble.found}.\n{trouble.cure}"
         raise CommandError(message) from error

@@ -22,13 +22,13 @@ from chatapp import metrics
 from chatapp.accounts.setup_link import setup_link
 from chatapp.management import stored_secrets
 from chatapp.management.sentences import in_sentences
-from chatapp.management.supervisor import Post
+from chatapp.management.supervisor import WorkerSlot
 from chatapp.models import Message, Process, Upstream
 from chatapp.models.locks import only_one_process
 from chatapp.models.processes import EXPIRY_SECONDS
 from chatapp.models.upstreams import DEMO
 from chatapp.realtime.cluster import Heartbeat
-from chatapp.realtime.worker import begin_as, shut_down
+from chatapp.realtime.worker import shut_down, start_worker
 from chatapp.rendering import fragments, pool
 from chatapp.server import lanes
 from chatapp.server.reactor import WriteFirstReactor
@@ -43,7 +43,7 @@ SETTLE_SECONDS = 0.2  # between checks whether another process is alive
 class Serving:
     """Runs the server; call `run` once, which returns when the process should exit."""
 
-    def __init__(self, post: Post, demo_key: str, say: Callable[[str], None]) -> None:
+    def __init__(self, post: WorkerSlot, demo_key: str, say: Callable[[str], None]) -> None:
         """Run the built-in demo upstream with `demo_key` as its API key, unless that is empty."""
         self._post = post
         self._demo_key = demo_key
@@ -199,7 +199,7 @@ class Serving:
 
     def _begin(self, greeting: str) -> None:
         loop = asyncio.get_running_loop()
-        begin_as(self._heartbeat)
+        start_worker(self._heartbeat)
         loop.add_signal_handler(signal.SIGTERM, self._stop)
         if supervisor := self._post.supervisor:
             loop.add_reader(supervisor, self._stop_without, supervisor)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chatapp.server.listening import Doors
+from chatapp.server.listening import Listeners
 
 logger = logging.getLogger(__name__)
 
@@ -26,10 +26,10 @@ SERVES = b"1"
 
 
 @dataclass(frozen=True)
-class Post:
+class WorkerSlot:
     """What a serving process gets, whether it has a supervisor or is the only one."""
 
-    doors: Doors
+    doors: Listeners
     is_first: bool = True  # the first process that was ever started
     supervisor: socket.socket | None = None  # readable when the supervisor is gone
 
@@ -42,16 +42,16 @@ class Post:
 class Supervisor:
     """Runs one process for each of the `doors`."""
 
-    def __init__(self, doors: Sequence[Doors]) -> None:
+    def __init__(self, doors: Sequence[Listeners]) -> None:
         self._doors = list(doors)
         self._unserved = list(doors)
-        self._processes: dict[int, tuple[Doors, socket.socket]] = {}
+        self._processes: dict[int, tuple[Listeners, socket.socket]] = {}
         self._is_stopping = False
         self._has_started = False
         self.has_failed = False  # whether no process could start
 
-    def post(self) -> Post | None:
-        """Return a `Post` in each forked process, and None in this one when all have ended."""
+    def post(self) -> WorkerSlot | None:
+        """Return a `WorkerSlot` in each forked process, and None in this one when all have ended."""
         gc.collect()
         gc.freeze()  # otherwise garbage collection would write to shared memory pages
         sys.stdout.flush()
@@ -68,7 +68,7 @@ class Supervisor:
             self._reap()
         return None
 
-    def _fork(self, doors: Doors, is_first: bool) -> Post | None:
+    def _fork(self, doors: Listeners, is_first: bool) -> WorkerSlot | None:
         ours, theirs = socket.socketpair()
         if pid := os.fork():
             theirs.close()
@@ -76,9 +76,9 @@ class Supervisor:
             return None
         ours.close()
         self._become_child(doors)
-        return Post(doors, is_first, theirs)
+        return WorkerSlot(doors, is_first, theirs)
 
-    def _become_child(self, doors: Doors) -> None:
+    def _become_child(self, doors: Listeners) -> None:
         # The supervisor handles Ctrl-C and passes it on.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)

@@ -49,7 +49,7 @@ from chatapp.models.upstream_failures import UpstreamFailure
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
-from chatapp.models.windows import View
+from chatapp.models.windows import ThreadPage
 
 __all__ = [
     "AccessRule",
@@ -105,6 +105,7 @@ __all__ = [
     "Share",
     "StillStreaming",
     "Suggestion",
+    "ThreadPage",
     "ToolServer",
     "Turn",
     "UnjudgedMessage",
@@ -112,7 +113,6 @@ __all__ = [
     "UpstreamFailure",
     "Usage",
     "User",
-    "View",
     "index_some",
     "permitted",
     "reindex",

@@ -18,7 +18,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from chatapp.models.limits import EVER_SINCE, Limit, Measure
-from chatapp.models.statements import Among, Insert, Query, Update
+from chatapp.models.statements import Insert, PreparedIn, Query, Update
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
 
@@ -205,10 +205,10 @@ _OF_LIMITS = Query(
     User._meta.pk,
     *[Limit._meta.pk] * MOST,
 )
-_OF_KEYS = Among(
+_OF_KEYS = PreparedIn(
     lambda *keys: Allowance.objects.filter(pk__in=keys).to_be_locked(), Allowance._meta.pk
 )
-_OF_REPLIES = Among(
+_OF_REPLIES = PreparedIn(
     lambda *replies: Share.objects.filter(message__in=replies).order_by(),
     Share._meta.get_field("message"),
 )

@@ -24,7 +24,7 @@ class Keys(models.Field):  # type: ignore[type-arg]
         return json.dumps(keys) if connection.vendor == "sqlite" else f"{{{','.join(keys)}}}"
 
 
-class IsAmong(models.Func):
+class KeyIn(models.Func):
     """Whether the primary key, or the UUID field named by `of`, is among these keys.
 
     In a prepared statement, the keys are a slot whose field is `Keys`.

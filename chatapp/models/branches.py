@@ -16,7 +16,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
 from chatapp.models.messages import Message
-from chatapp.models.statements import Among, Query, Slot, rows
+from chatapp.models.statements import Parameter, PreparedIn, Query, rows
 
 T = TypeVar("T")
 
@@ -91,25 +91,25 @@ def end(conversation: UUID, through: UUID | None, leaf: UUID | None) -> Message 
     return _END.first(conversation, through, leaf)
 
 
-def together(reply: Message) -> list[Message]:
+def parallel_replies(reply: Message) -> list[Message]:
     """Return the replies that were asked for at once with this one, itself included, by slot."""
     found = Message.objects.filter(parent=reply.parent_id, deleted_at=None).only(*Message.KNOWN_BY)
     return [one for one in found.order_by("slot") if one.is_beside(reply)]
 
 
-def newest_followed(replies: list[Message]) -> UUID | None:
+def newest_continued(replies: list[Message]) -> UUID | None:
     """Return the one of these replies that has the newest child, if any has children."""
     after = Message.objects.filter(parent__in=replies, deleted_at=None)
     newest = models.F("sequence").desc(nulls_last=True), "-created_at"
     return after.order_by(*newest).values_list("parent", flat=True).first()
 
 
-def upwards(message: UUID, most: int) -> list[UUID]:
+def ancestors(message: UUID, most: int) -> list[UUID]:
     """Return up to `most` ids: a message and those before it, newest first."""
     return _ids(WALK + UPWARDS, message, None, most - 1) if most > 0 else []
 
 
-def downwards(message: UUID, end: UUID, most: int) -> list[UUID]:
+def path_down(message: UUID, end: UUID, most: int) -> list[UUID]:
     """Return up to `most` ids: a message and those after it on the path to `end`, oldest first.
 
     Empty if the message is not on that path.
@@ -153,24 +153,26 @@ def _ids(sql: str, *values: UUID | int | None) -> list[UUID]:
     return [uuid_of(found) for (found,) in rows(sql, values)]
 
 
-def _end(conversation: Slot, through: Slot, leaf: Slot) -> "models.QuerySet[Message]":
+def _end(
+    conversation: Parameter, through: Parameter, leaf: Parameter
+) -> "models.QuerySet[Message]":
     end = RawSQL(START + TO_END, start_values(conversation, through, leaf))  # noqa: S611 - our own
     return Message.objects.filter(pk__in=end).only(*Message.KNOWN_BY).order_by()
 
 
-def _children(*parents: Slot) -> "models.QuerySet[Message]":
+def _children(*parents: Parameter) -> "models.QuerySet[Message]":
     slots = ", ".join(["%s"] * len(parents))
     of_these = RawSQL(f"chatapp_message.parent_id IN ({slots})", parents, models.BooleanField())  # noqa: S611 - slots
     return Message.objects.filter(of_these, deleted_at=None).only("parent", "created_at")
 
 
-def _first(conversation: Slot) -> "models.QuerySet[Message]":
+def _first(conversation: Parameter) -> "models.QuerySet[Message]":
     # Not `parent=None`: the planner would look among the first prompts of all people.
     has_no_parent = models.Q(pk=Coalesce("parent", "pk"))
     first = Message.objects.filter(has_no_parent, conversation=conversation, deleted_at=None)
     return first.only("parent", "created_at")
 
 
-_CHILDREN = Among(_children, Message._meta.pk)
+_CHILDREN = PreparedIn(_children, Message._meta.pk)
 _FIRST = Query(_first, Message._meta.pk)
 _END = Query(_end, *[Message._meta.pk] * 3)

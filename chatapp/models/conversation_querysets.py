@@ -8,14 +8,14 @@ from django.db.models.functions import Coalesce
 
 from chatapp.models.messages import Message
 from chatapp.models.refusals import NotHere
-from chatapp.models.shelves import ShelvedQuerySet
+from chatapp.models.shelves import FolderQuerySet
 from chatapp.models.usage import AT_MOST, Usage
 
 if TYPE_CHECKING:
     from chatapp.models.conversations import Conversation
 
 
-class ConversationQuerySet(ShelvedQuerySet):
+class ConversationQuerySet(FolderQuerySet):
     def named(self, pk: uuid.UUID) -> "Conversation":
         """Return the one with this id. Raises `NotHere` if there is none or it is in the trash."""
         conversation = self.filter(pk=pk, trashed_at=None).first()

@@ -19,13 +19,13 @@ from chatapp.models.messages import ONE_STREAMS, STORED, Message
 from chatapp.models.paths import path_of
 from chatapp.models.projects import Project
 from chatapp.models.refusals import NotHere, StillStreaming
-from chatapp.models.said import Branch, said, said_until
+from chatapp.models.said import BranchHistory, branch_history, branch_history_until
 from chatapp.models.shelves import INDEXES, IS_KEPT
-from chatapp.models.statements import Insert, Query, Update, new
+from chatapp.models.statements import Insert, Query, Update, build
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
-from chatapp.models.windows import View
-from chatapp.text.visible import from_first_seen
+from chatapp.models.windows import ThreadPage
+from chatapp.text.visible import from_first_visible
 
 LONGEST_TITLE = 80
 TEMPORARY = "Temporary chat"  # the title of one, which must not quote its prompt
@@ -104,7 +104,7 @@ class Conversation(models.Model):
 
     @staticmethod
     def title_of(prompt: str) -> str:
-        words = Truncator(" ".join(from_first_seen(prompt).split())).chars(LONGEST_TITLE)
+        words = Truncator(" ".join(from_first_visible(prompt).split())).chars(LONGEST_TITLE)
         return words[:LONGEST_TITLE]  # `chars` does not count combining characters
 
     def rename(self, title: str) -> None:
@@ -205,7 +205,7 @@ class Conversation(models.Model):
         Raises `StillStreaming` if a reply is being written in this conversation, in any process,
         and `NotHere` if the conversation was deleted.
         """
-        prompt = new(
+        prompt = build(
             Message,
             id=prompt_id,
             conversation=self,
@@ -240,7 +240,7 @@ class Conversation(models.Model):
         streamed_by: uuid.UUID,
         slot: int = 0,
     ) -> "Message":
-        return new(
+        return build(
             Message,
             conversation=self,
             parent=prompt,
@@ -296,18 +296,18 @@ class Conversation(models.Model):
         """The project's instructions for the model; empty without a project."""
         return self.project.instructions if self.project else ""
 
-    def said(self, through: "uuid.UUID | None") -> Branch:
+    def said(self, through: "uuid.UUID | None") -> BranchHistory:
         """Return the branch through this message, as it is sent to an upstream; see `branches`."""
-        return said(self.pk, through, self.active_leaf)
+        return branch_history(self.pk, through, self.active_leaf)
 
-    def said_until(self, message: "uuid.UUID | None") -> Branch:
+    def said_until(self, message: "uuid.UUID | None") -> BranchHistory:
         """Return the branch up to and including this message, as it is sent to an upstream."""
-        return said_until(self.pk, message)
+        return branch_history_until(self.pk, message)
 
-    def standing(self, through: "uuid.UUID | None" = None) -> View:
+    def standing(self, through: "uuid.UUID | None" = None) -> ThreadPage:
         """Return the branch of the streaming reply, or else of this message, without messages.
 
-        Only its end is read; see `View`.
+        Only its end is read; see `ThreadPage`.
         """
         streaming = _STREAMING.all(self.pk)
         for one in streaming[:1]:
@@ -315,22 +315,22 @@ class Conversation(models.Model):
             through = one.parent_id if one.parent_id == self.active_leaf else one.pk
         return self._branch(through, streaming)
 
-    def view(self, through: "uuid.UUID | None" = None) -> View:
+    def view(self, through: "uuid.UUID | None" = None) -> ThreadPage:
         """Return the newest messages of the branch that `standing` finds."""
         return self.standing(through).newest()
 
-    def view_around(self, at: uuid.UUID) -> View:
+    def view_around(self, at: uuid.UUID) -> ThreadPage:
         """Return this message and those around it. Raises `NotHere`."""
         return self._branch_of(at, _STREAMING.all(self.pk)).around(at)
 
-    def opened_around(self, at: uuid.UUID) -> View:
+    def opened_around(self, at: uuid.UUID) -> ThreadPage:
         """Return `view_around(at)`, and make its branch the one that the owner reads.
 
         Raises `NotHere`.
         """
         return self._opened(self.view_around(at))
 
-    def opened_at_end(self, of: uuid.UUID) -> View:
+    def opened_at_end(self, of: uuid.UUID) -> ThreadPage:
         """Return the newest messages of its branch, and make that the one that the owner reads.
 
         Raises `NotHere`.
@@ -347,11 +347,11 @@ class Conversation(models.Model):
         except NotHere:
             return self.standing().prompts()
 
-    def earlier(self, than: uuid.UUID) -> View:
+    def earlier(self, than: uuid.UUID) -> ThreadPage:
         """Return the messages before this one. Raises `NotHere`."""
         return self._branch_of(than).before(than)
 
-    def later(self, than: uuid.UUID) -> View:
+    def later(self, than: uuid.UUID) -> ThreadPage:
         """Return the messages after this one. Raises `NotHere`."""
         return self._branch_of(than).after(than)
 
@@ -361,20 +361,22 @@ class Conversation(models.Model):
 
     def go_on_from(self, message: "uuid.UUID | None") -> None:
         """Make the branch through this message the active one, or the newest if it is None."""
-        self._activate(self._branch(message) if message else View(self, []))
+        self._activate(self._branch(message) if message else ThreadPage(self, []))
 
-    def _opened(self, view: View) -> View:
+    def _opened(self, view: ThreadPage) -> ThreadPage:
         # Following a link to one of several replies shown side by side does not choose it.
         is_choice = view.end is not None and view.end.parent_id == self.active_leaf
         if view.leaf != self.active_leaf and not is_choice:
             self._activate(view)
         return view
 
-    def _activate(self, view: View) -> None:
+    def _activate(self, view: ThreadPage) -> None:
         self.active_leaf = view.leaf
         Conversation.objects.filter(pk=self.pk).update(active_leaf=self.active_leaf)
 
-    def _branch(self, through: "uuid.UUID | None", streaming: Sequence["Message"] = ()) -> View:
+    def _branch(
+        self, through: "uuid.UUID | None", streaming: Sequence["Message"] = ()
+    ) -> ThreadPage:
         """Return the branch without messages.
 
         It ends in all replies to its last prompt if none of them was chosen or continued.
@@ -382,13 +384,13 @@ class Conversation(models.Model):
         end = branches.end(self.pk, through, self.active_leaf)
         # Of replies asked for at once, `end` is the one stored last, so its slot is not 0.
         if end is None or not end.slot or end.pk in (through, self.active_leaf):
-            return View(self, [], end, streaming)
-        together = branches.together(end)
-        if followed := branches.newest_followed(together):
-            return View(self, [], branches.end(self.pk, followed, None), streaming)
-        return View(self, [], together[0], streaming, together if len(together) > 1 else ())
+            return ThreadPage(self, [], end, streaming)
+        together = branches.parallel_replies(end)
+        if followed := branches.newest_continued(together):
+            return ThreadPage(self, [], branches.end(self.pk, followed, None), streaming)
+        return ThreadPage(self, [], together[0], streaming, together if len(together) > 1 else ())
 
-    def _branch_of(self, message: uuid.UUID, streaming: Sequence["Message"] = ()) -> View:
+    def _branch_of(self, message: uuid.UUID, streaming: Sequence["Message"] = ()) -> ThreadPage:
         if not self.messages.filter(pk=message, deleted_at=None).exists():
             raise NotHere
         return self._branch(message, streaming)

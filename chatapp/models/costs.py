@@ -5,7 +5,7 @@ from typing import Any
 
 from chatapp.models.usage import Usage
 from chatapp.upstream.wire.errors import ErrorKind
-from chatapp.upstream.wire.estimates import Asked, estimate
+from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.reply import Reply
 
 
@@ -15,10 +15,10 @@ class Cost:
     def __init__(self) -> None:
         self._rounds: list[dict[str, Any]] = []
         self._tries: list[dict[str, Any]] = []  # the ended tries of this round
-        self._request: Asked | None = None
+        self._request: PromptSize | None = None
         self._was_refused = False
 
-    def ask(self, asked: Asked) -> None:
+    def ask(self, asked: PromptSize) -> None:
         """Begin a try: this request is sent."""
         self._request = asked
 

@@ -14,7 +14,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from chatapp.models.conversations import Conversation
-from chatapp.models.held import held
+from chatapp.models.held import locked_message
 from chatapp.models.messages import Message, MessageQuerySet
 from chatapp.models.refusals import Refused
 from chatapp.models.users import User
@@ -50,7 +50,7 @@ class Deletion:
     @transaction.atomic
     def store(self, user: User) -> Deleted:
         """Mark the messages as deleted. Raises `Refused`, also while a reply is being written."""
-        message = held(user, self.message)
+        message = locked_message(user, self.message)
         conversation = message.conversation
         below = _with_all_below(message)
         if below.streaming().exists():
@@ -73,7 +73,7 @@ class Restoration:
     @transaction.atomic
     def store(self, user: User) -> Conversation:
         """Restore exactly what that deletion took. Raises `Refused`."""
-        message = held(user, self.message, is_deleted=True)
+        message = locked_message(user, self.message, is_deleted=True)
         conversation = message.conversation
         if message.parent and message.parent.deleted_at:
             raise Refused(FOLLOWS_DELETED)

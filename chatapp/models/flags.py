@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import models
 
-from chatapp.models.among import IsAmong, Keys
+from chatapp.models.among import KeyIn, Keys
 from chatapp.models.feedback import Feedback
 from chatapp.models.messages import Message
 from chatapp.models.moderated import HasCategory
@@ -36,18 +36,18 @@ def flagged_by(
     if source == MODERATION:
         flagged = Message.objects.filter(is_flagged=True, deleted_at=None)
         if among is not None:
-            flagged = flagged.filter(IsAmong(among, "conversation_id"))
+            flagged = flagged.filter(KeyIn(among, "conversation_id"))
         return models.Q(models.Exists(flagged.filter(conversation=of)))
     if source == PERSON:
         down = Feedback.objects.filter(rating=Feedback.Rating.DOWN, message__deleted_at=None)
         if among is not None:
-            down = down.filter(IsAmong(among, "message__conversation_id"))
+            down = down.filter(KeyIn(among, "message__conversation_id"))
         return models.Q(models.Exists(down.filter(message__conversation=of)))
     found = RuleFinding.objects.filter(message__deleted_at=None, conversation=of)
     if source.startswith(ONE_RULE):
         found = found.filter(rule=int(source.removeprefix(ONE_RULE)))
     if among is not None:
-        found = found.filter(IsAmong(among, "conversation_id"))
+        found = found.filter(KeyIn(among, "conversation_id"))
     return models.Q(models.Exists(found))
 
 
@@ -85,7 +85,7 @@ def rules_of(conversations: Iterable[UUID]) -> Mapping[UUID, list[str]]:
 _RULES = Values(
     lambda conversations: (
         RuleFinding.objects.filter(
-            IsAmong(conversations, "conversation_id"), message__deleted_at=None
+            KeyIn(conversations, "conversation_id"), message__deleted_at=None
         )
         .order_by("rule__name")
         .values_list("conversation", "rule__name")

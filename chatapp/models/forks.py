@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from django.db import connection, models, transaction
 from django.db.models.functions import Cast, Coalesce, Length
 
-from chatapp.concurrency.token_bucket import Allowance
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import branches, storage
 from chatapp.models.conversations import LONGEST_TITLE, Conversation
-from chatapp.models.held import GONE, held
+from chatapp.models.held import GONE, locked_message
 from chatapp.models.images import ReplyImage
 from chatapp.models.messages import STORED, Message
 from chatapp.models.refusals import Refused
@@ -51,15 +51,15 @@ class Fork:
     message: uuid.UUID
 
     @transaction.atomic
-    def begin(self, user: User, hourly: Allowance) -> "Copying":
+    def begin(self, user: User, hourly: TokenBucket) -> "Copying":
         """Store the new conversation, empty and hidden.
 
         `hourly` counts the bytes that this person may still store now. Raises `Refused`.
         """
-        last = held(user, self.message)
+        last = locked_message(user, self.message)
         if last.is_streaming:
             raise Refused(STREAMS)
-        ids = branches.upwards(last.pk, branches.ANY)[::-1]
+        ids = branches.ancestors(last.pk, branches.ANY)[::-1]
         sizes = _sizes(ids)
         size = sum(sizes)
         storage.take_room(user, size, hourly)

@@ -10,7 +10,7 @@ from chatapp.models.users import User
 GONE = "That message no longer exists. Reload the page."
 
 
-def held(user: User, pk: UUID, *, is_deleted: bool = False) -> Message:
+def locked_message(user: User, pk: UUID, *, is_deleted: bool = False) -> Message:
     """Return this person's message, with its conversation locked until the transaction ends.
 
     Call it within a transaction. Finds messages that are not deleted, or with `is_deleted` only

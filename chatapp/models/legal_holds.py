@@ -24,7 +24,7 @@ HELD_ALREADY = "There is already a legal hold on this. End that one first."
 NO_HOLD = "This hold has already ended."
 
 
-class Held(Refused):
+class UnderLegalHold(Refused):
     """A legal hold keeps this from being erased."""
 
     def __init__(self) -> None:
@@ -34,10 +34,10 @@ class Held(Refused):
 def only_ended(collector: Any, field: Any, holds: Any, using: str) -> None:
     """An `on_delete` handler that deletes ended holds along with their target.
 
-    Raises `Held` for one that has not ended, which also protects from code that never checks.
+    Raises `UnderLegalHold` for one that has not ended, which also protects from code that never checks.
     """
     if holds.filter(LIVING).exists():
-        raise Held
+        raise UnderLegalHold
     models.CASCADE(collector, field, holds, using)
 
 
@@ -111,7 +111,7 @@ def lock(people: list[int]) -> list[int]:
 
 
 def refuse_held(person: int, conversation: UUID | None = None) -> None:
-    """Raise `Held` if this conversation is held, or without one, if anything of the person's is.
+    """Raise `UnderLegalHold` if this conversation is held, or without one, if anything of the person's is.
 
     Call it in the transaction that deletes.
     """
@@ -120,7 +120,7 @@ def refuse_held(person: int, conversation: UUID | None = None) -> None:
     if conversation:
         living = living.filter(models.Q(conversation=None) | models.Q(conversation=conversation))
     if living.exists():
-        raise Held
+        raise UnderLegalHold
 
 
 def holding(user: str, conversation: str) -> models.Exists:

@@ -17,7 +17,7 @@ from chatapp.models.conversations import Conversation
 from chatapp.models.messages import Message
 from chatapp.models.projects import MOST_PROJECTS, Project
 from chatapp.models.shelves import MOST_PINNED
-from chatapp.models.statements import Query, Slot
+from chatapp.models.statements import Parameter, Query
 from chatapp.models.users import User
 
 PAGE = 60
@@ -33,7 +33,7 @@ else:
 
 
 @dataclass(frozen=True)
-class Place:
+class ListPosition:
     """The position of a row in a list: its time of use and its id."""
 
     used: datetime
@@ -57,12 +57,12 @@ def first_page(user: User) -> Page:
     return _beginning(_FIRST.all(user.pk, False), PAGE)
 
 
-def next_page(user: User, place: Place) -> Page:
+def next_page(user: User, place: ListPosition) -> Page:
     """Return the page below a row of the same list."""
     return _after(_BELOW.all(user.pk, False, place.used, place.pk))
 
 
-def previous_page(user: User, place: Place) -> Page:
+def previous_page(user: User, place: ListPosition) -> Page:
     return _before(_ABOVE.all(user.pk, False, place.used, place.pk))
 
 
@@ -74,15 +74,15 @@ def page_from_top(shelf: ConversationQuerySet, rows: int = PAGE) -> Page:
     return _beginning(list(_as_rows(shelf)[: rows + 1]), rows)
 
 
-def page_below(shelf: ConversationQuerySet, place: Place) -> Page:
+def page_below(shelf: ConversationQuerySet, place: ListPosition) -> Page:
     return _after(list(_as_rows(shelf.after(place.used, place.pk))[: PAGE + 1]))
 
 
-def page_above(shelf: ConversationQuerySet, place: Place) -> Page:
+def page_above(shelf: ConversationQuerySet, place: ListPosition) -> Page:
     return _before(list(_as_rows(shelf.since(place.used, place.pk))[: PAGE + 1]))
 
 
-def page_with(shelf: ConversationQuerySet, place: Place, rows: int) -> Page:
+def page_with(shelf: ConversationQuerySet, place: ListPosition, rows: int) -> Page:
     """Return a page of so many rows, starting with the one at `place`."""
     is_above = shelf.since(place.used, place.pk).exists()
     rest = shelf.filter(updated_at__lte=place.used)
@@ -113,19 +113,23 @@ def _as_rows(found: ConversationQuerySet) -> "models.QuerySet[Row]":
     )
 
 
-def _listed(rows: int) -> Callable[[Slot, Slot], "models.QuerySet[Row]"]:
+def _listed(rows: int) -> Callable[[Parameter, Parameter], "models.QuerySet[Row]"]:
     return lambda user, pinned: _as_rows(_loose(user, pinned))[:rows]
 
 
-def _below(user: Slot, pinned: Slot, used: Slot, pk: Slot) -> "models.QuerySet[Row]":
+def _below(
+    user: Parameter, pinned: Parameter, used: Parameter, pk: Parameter
+) -> "models.QuerySet[Row]":
     return _as_rows(_loose(user, pinned).after(used, pk))[: PAGE + 1]
 
 
-def _above(user: Slot, pinned: Slot, used: Slot, pk: Slot) -> "models.QuerySet[Row]":
+def _above(
+    user: Parameter, pinned: Parameter, used: Parameter, pk: Parameter
+) -> "models.QuerySet[Row]":
     return _as_rows(_loose(user, pinned).since(used, pk))[: PAGE + 1]
 
 
-def _loose(user: Slot, pinned: Slot) -> ConversationQuerySet:
+def _loose(user: Parameter, pinned: Parameter) -> ConversationQuerySet:
     return Conversation.objects.loose().filter(user=user, is_pinned=pinned)
 
 

@@ -19,7 +19,7 @@ from chatapp.models.statements import Insert, Update
 from chatapp.models.upstream_failures import FAILURES, UpstreamFailure
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
-from chatapp.upstream.wire.estimates import Asked, estimate
+from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.history import GO_ON
 from chatapp.upstream.wire.reply import Ending, Reply
 
@@ -264,7 +264,7 @@ class Message(StoredReply):
             reply = Reply()
             reply.reasoning_parts = [self.reasoning]
             reply.answer_parts, reply.refusal_parts = [self.content], [self.refusal]
-            last = Usage.estimated(estimate(Asked.of(history), [reply]))
+            last = Usage.estimated(estimate(PromptSize.of(history), [reply]))
             earlier = (round["usage"] for round in self.earlier_rounds)
             usage = Usage.of_rounds([*earlier, last.as_record()])
         return usage.of_reply(self)

@@ -14,7 +14,7 @@ NEAR = 80  # percent, from which on a person gets a warning
 
 
 @dataclass(frozen=True)
-class Meter:
+class QuotaUsage:
     """One allowance of a limit, in its present period."""
 
     limit: Limit
@@ -25,7 +25,7 @@ class Meter:
     begins_anew: datetime | None
 
     @classmethod
-    def of(cls, limit: Limit, allowance: Allowance | None, whose: str = "") -> "Meter":
+    def of(cls, limit: Limit, allowance: Allowance | None, whose: str = "") -> "QuotaUsage":
         now = timezone.now()
         shown = allowance or Allowance(limit=limit)
         shown.limit = limit
@@ -53,24 +53,24 @@ class Meter:
         return f"{self.percent_spent}% of {whose} {what}{shared} is used."
 
 
-def meters_of(user: User) -> list[Meter]:
+def quota_usages(user: User) -> list[QuotaUsage]:
     """Return a meter for every limit that applies to a person's replies."""
     limits = Limit.concerning(user.pk)
     if not limits:
         return []
     accounts = {one.limit_id: one for one in Allowance.objects.of(limits, user.pk)}
-    return [Meter.of(one, accounts.get(one.pk), _who(one)) for one in limits]
+    return [QuotaUsage.of(one, accounts.get(one.pk), _who(one)) for one in limits]
 
 
-def nearest(meters: Iterable[Meter]) -> Meter | None:
+def nearest(meters: Iterable[QuotaUsage]) -> QuotaUsage | None:
     """Return the most used meter that a person should be warned about, or None."""
     counted = (one for one in meters if one.limit.is_of_tokens)
     found = max(counted, key=lambda one: one.percent_spent, default=None)
     return found if found and found.percent_spent >= NEAR else None
 
 
-def nearest_of(allowances: Iterable[Allowance]) -> Meter | None:
-    return nearest(Meter.of(one.limit, one, _who(one.limit)) for one in allowances)
+def nearest_of(allowances: Iterable[Allowance]) -> QuotaUsage | None:
+    return nearest(QuotaUsage.of(one.limit, one, _who(one.limit)) for one in allowances)
 
 
 def _who(limit: Limit) -> str:

@@ -18,10 +18,10 @@ from django.utils import timezone
 from chatapp.models.allowances import HELD, KEPT, TAKEN, Allowance, Share
 from chatapp.models.limits import Limit, Measure
 from chatapp.models.messages import Message
-from chatapp.models.meters import Meter, nearest_of
+from chatapp.models.meters import QuotaUsage, nearest_of
 from chatapp.models.prices import MILLION, Price
 from chatapp.models.refusals import Refused
-from chatapp.models.statements import new, run_together
+from chatapp.models.statements import build, run_together
 from chatapp.models.usage import Usage
 
 OUTPUT = 2_000  # tokens of output that are held at first, and added each time
@@ -36,7 +36,7 @@ BYTES_A_TOKEN = 8
 
 
 @dataclass
-class Purse:
+class Reservation:
     """The reservation of one reply or title. Counts concern the running request, in tokens, as
     upper bounds."""
 
@@ -49,7 +49,7 @@ class Purse:
     earlier: Usage = field(default_factory=Usage.nothing)  # of requests that have ended
     written: int = 0  # bytes; at least the number of tokens
     max_tokens: int | None = None  # sent to the upstream, as the total over all choices
-    near: Meter | None = None  # the most used limit before this reply, if it is nearly used up
+    near: QuotaUsage | None = None  # the most used limit before this reply, if it is nearly used up
     was_refused: bool = False  # the last time it asked for more
 
     @property
@@ -139,7 +139,7 @@ class Purse:
         return None
 
 
-class Asking(NamedTuple):
+class PlannedRequest(NamedTuple):
     """One request to an upstream, named by the key that its ledger row will have."""
 
     key: UUID
@@ -150,7 +150,7 @@ class Asking(NamedTuple):
 
 def admit(
     user: int, replies: Sequence[Message], prompt_tokens: Callable[[Message], int]
-) -> Mapping[UUID, Purse]:
+) -> Mapping[UUID, Reservation]:
     """Reserve budget for replies that are about to be requested: for all of them or none.
 
     Call it in the transaction that stores them. `prompt_tokens` returns an upper bound of what is
@@ -178,13 +178,13 @@ def admit(
     for reply in replies:
         if mine := [one for one in allowances if one.limit in concerning[reply.pk]]:
             assert reply.streamed_by
-            asking = Asking(reply.pk, reply.upstream_id, reply.model, reply.streamed_by)
+            asking = PlannedRequest(reply.pk, reply.upstream_id, reply.model, reply.streamed_by)
             purses[reply.pk] = _admitted(asking, mine, *known[reply.pk])
     _take(purses.values(), allowances)
     return purses
 
 
-def admit_title(user: int, asking: Asking, prompt_tokens: int) -> Purse | None:
+def admit_title(user: int, asking: PlannedRequest, prompt_tokens: int) -> Reservation | None:
     """Reserve budget for titling one of this person's conversations; None if no limit applies.
 
     Call it in a transaction. Raises `Refused`.
@@ -220,7 +220,7 @@ def remember_tools(upstream: int, tokens: int) -> None:
 
 
 @contextmanager
-def together(purses: Iterable[Purse]) -> Iterator[None]:
+def together(purses: Iterable[Reservation]) -> Iterator[None]:
     """A transaction in which these may hold more. If it fails, each holds what it held before."""
     before = [
         (one, one.prompt, one.output, one.was_refused, one.shares, _held(one)) for one in purses
@@ -237,11 +237,11 @@ def together(purses: Iterable[Purse]) -> Iterator[None]:
         raise
 
 
-def _held(purse: Purse) -> dict[int, int]:
+def _held(purse: Reservation) -> dict[int, int]:
     return {key: share.held for key, share in purse.shares.items()}
 
 
-def grow(purses: Iterable[Purse]) -> None:
+def grow(purses: Iterable[Reservation]) -> None:
     """Hold more for each of these, as far as there is more. Call it within `together`."""
     wanting = list(purses)
     allowances = _locked_of(wanting)
@@ -255,7 +255,7 @@ def grow(purses: Iterable[Purse]) -> None:
     _keep(allowances, wanting)
 
 
-def admit_again(purse: Purse, prompt: int, earlier: Usage) -> bool:
+def admit_again(purse: Reservation, prompt: int, earlier: Usage) -> bool:
     """Return whether a reply may send one more request, after `earlier` usage, and hold its cost.
 
     Does not query the database if the prompt is covered by what is held already.
@@ -273,21 +273,21 @@ def admit_again(purse: Purse, prompt: int, earlier: Usage) -> bool:
 
 
 def _admitted(
-    asking: Asking, allowances: Sequence[Allowance], prompt: int, price: Price | None
-) -> Purse:
+    asking: PlannedRequest, allowances: Sequence[Allowance], prompt: int, price: Price | None
+) -> Reservation:
     shares = {
-        one.pk: new(Share, message=asking.key, allowance=one, process=asking.process)
+        one.pk: build(Share, message=asking.key, allowance=one, process=asking.process)
         for one in allowances
     }
     for allowance in allowances:
         _count_in(allowance)
-    purse = Purse(asking.key, shares, price, near=nearest_of(allowances))
+    purse = Reservation(asking.key, shares, price, near=nearest_of(allowances))
     if lacking := purse.hold(allowances, prompt, OUTPUT, LEAST_OUTPUT):
         raise Refused(refusal(lacking, purse.need(lacking.limit, prompt, LEAST_OUTPUT)))
     return purse
 
 
-def _take(purses: Collection[Purse], allowances: Collection[Allowance]) -> None:
+def _take(purses: Collection[Reservation], allowances: Collection[Allowance]) -> None:
     if not allowances:  # all limits were removed just now
         return
     kept = ((KEPT, one) for one in allowances)
@@ -342,17 +342,17 @@ def _locked(limits: list[Limit], user: int) -> list[Allowance]:
     return found
 
 
-def _locked_of(purses: Iterable[Purse]) -> list[Allowance]:
+def _locked_of(purses: Iterable[Reservation]) -> list[Allowance]:
     return Allowance.locked_again({key for purse in purses for key in purse.shares})
 
 
-def _drop_removed(purse: Purse, allowances: Iterable[Allowance]) -> None:
+def _drop_removed(purse: Reservation, allowances: Iterable[Allowance]) -> None:
     """Drop the shares of limits that were removed meanwhile."""
     left = {one.pk for one in allowances}
     purse.shares = {key: share for key, share in purse.shares.items() if key in left}
 
 
-def _keep(allowances: Iterable[Allowance], purses: Iterable[Purse]) -> None:
+def _keep(allowances: Iterable[Allowance], purses: Iterable[Reservation]) -> None:
     KEPT.run(*allowances)
     HELD.run(*(share for purse in purses for share in purse.shares.values()))
 

@@ -14,7 +14,7 @@ from django.db.models import Count, Max
 from chatapp.models import audit, ledger
 from chatapp.models.audit import AuditDetail
 from chatapp.models.images import ReplyImage
-from chatapp.models.legal_holds import Held, lock, refuse_held
+from chatapp.models.legal_holds import UnderLegalHold, lock, refuse_held
 from chatapp.models.locks import one_at_a_time
 from chatapp.models.messages import Message
 from chatapp.models.retention import Retention
@@ -30,7 +30,7 @@ COUNTED = {
 }
 
 
-class Round:
+class RetentionRun:
     """Call `step` until it returns False, then `record`.
 
     Each step reads the settings again, so withdrawing a rule stops a running round.
@@ -67,7 +67,7 @@ class Round:
         while ledger.complete():
             pass
         rows: Counter[str] = Counter()
-        with suppress(Held), transaction.atomic(), one_at_a_time(ERASING):
+        with suppress(UnderLegalHold), transaction.atomic(), one_at_a_time(ERASING):
             due = retention.going_conversations().order_by("updated_at", "id").first()
             if due is None:
                 return False

@@ -100,7 +100,7 @@ class ReviewRule(models.Model):
         counted = readable.order_by().values("rule").annotate(count=models.Count("pk"))
         return dict(counted.values_list("rule", "count"))
 
-    def finds(self, said: "Said") -> bool:
+    def finds(self, said: "RuleInput") -> bool:
         if self.applies_to not in (self.Of.BOTH, said.role):
             return False
         match self.kind:
@@ -120,7 +120,7 @@ class ReviewRule(models.Model):
         self.save()
 
 
-class Said:
+class RuleInput:
     """What rules examine of a message. Each form of its text is made once, on first use."""
 
     def __init__(self, role: str, text: str, cost: int | None) -> None:
@@ -267,13 +267,13 @@ def tried(rule: ReviewRule, conversations: "models.QuerySet[Conversation]") -> T
 
 def _said_of(
     messages: Iterable[Message], rules: Sequence[ReviewRule]
-) -> Iterator[tuple[Message, Said]]:
+) -> Iterator[tuple[Message, RuleInput]]:
     some = list(messages)
     asks_for_cost = any(rule.kind == ReviewRule.Kind.COST for rule in rules)
     replies = [one.pk for one in some if not one.is_prompt] if asks_for_cost else []
     costs = dict(Usage.objects.filter(pk__in=replies).values_list("pk", "cost"))
     for one in some:
-        yield one, Said(one.role, "\n\n".join(texts_of(one)), costs.get(one.pk))
+        yield one, RuleInput(one.role, "\n\n".join(texts_of(one)), costs.get(one.pk))
 
 
 # Run after every turn.

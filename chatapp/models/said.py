@@ -14,7 +14,7 @@ from uuid import UUID
 
 from chatapp.models import branches
 from chatapp.models.messages import Message, plain_chat_messages
-from chatapp.models.statements import Among, rows
+from chatapp.models.statements import PreparedIn, rows
 from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.history import NOTHING, History
 
@@ -45,7 +45,7 @@ WHERE conversation_id = %s AND deleted_at IS NULL
 """  # noqa: S608 - our own
 
 
-class Said(NamedTuple):
+class BranchMessage(NamedTuple):
     """A message of a branch, as the database returns it."""
 
     stored_pk: object
@@ -62,7 +62,7 @@ class Said(NamedTuple):
         return branches.uuid_of(self.stored_pk)
 
 
-class Branch(NamedTuple):
+class BranchHistory(NamedTuple):
     """A branch up to one of its messages."""
 
     end: UUID | None = None  # that message; None if the branch is empty
@@ -76,7 +76,7 @@ class Branch(NamedTuple):
         others = [sent for one in self.others for sent in _sent(one, asked)]
         return self.plain.followed_by(History.of(others))
 
-    def followed_by(self, messages: Sequence[Said]) -> "Branch":
+    def followed_by(self, messages: Sequence[BranchMessage]) -> "BranchHistory":
         """Return the branch with further messages appended, oldest first."""
         if not messages:
             return self
@@ -87,26 +87,26 @@ class Branch(NamedTuple):
             more += [whole[message.pk]] if message.has_rounds else plain_chat_messages(message)
         end, length = messages[-1].pk, self.length + len(messages)
         if self.others or whole:
-            return Branch(end, length, self.plain, [*self.others, *more])
+            return BranchHistory(end, length, self.plain, [*self.others, *more])
         sent = cast("list[ChatMessage]", more)
-        return Branch(end, length, self.plain.followed_by(History.of(sent)))
+        return BranchHistory(end, length, self.plain.followed_by(History.of(sent)))
 
 
 class _Remembered:
     """A cache of branches by their last message's stored key; the least recently used go first."""
 
     def __init__(self) -> None:
-        self._branches: OrderedDict[object, Branch] = OrderedDict()
+        self._branches: OrderedDict[object, BranchHistory] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
 
-    def get(self, end: object) -> Branch | None:
+    def get(self, end: object) -> BranchHistory | None:
         with self._lock:
             if found := self._branches.get(end):
                 self._branches.move_to_end(end)
             return found
 
-    def put(self, end: object, branch: Branch, instead_of: object) -> None:
+    def put(self, end: object, branch: BranchHistory, instead_of: object) -> None:
         with self._lock:
             self._drop(instead_of)
             self._drop(end)
@@ -123,20 +123,20 @@ class _Remembered:
 _remembered = _Remembered()
 
 
-def said(conversation: UUID, through: UUID | None, leaf: UUID | None) -> Branch:
+def branch_history(conversation: UUID, through: UUID | None, leaf: UUID | None) -> BranchHistory:
     """Return a whole branch. `leaf` is the message that was read last."""
     values = branches.start_values(conversation, through, leaf)
     return _branch(conversation, rows(NEWEST_OF_BRANCH, values))
 
 
-def said_until(conversation: UUID, message: UUID | None) -> Branch:
+def branch_history_until(conversation: UUID, message: UUID | None) -> BranchHistory:
     """Return the branch up to this message, inclusive."""
-    return _branch(conversation, rows(NEWEST_UNTIL, [message])) if message else Branch()
+    return _branch(conversation, rows(NEWEST_UNTIL, [message])) if message else BranchHistory()
 
 
-def _branch(conversation: UUID, newest: Sequence[Any]) -> Branch:
-    newer = [Said(*columns) for *columns, _ in newest]
-    known, instead_of = Branch(), None
+def _branch(conversation: UUID, newest: Sequence[Any]) -> BranchHistory:
+    newer = [BranchMessage(*columns) for *columns, _ in newest]
+    known, instead_of = BranchHistory(), None
     for place, one in enumerate(newer):
         if found := _remembered.get(one.stored_pk):
             known, instead_of, newer = found, one.stored_pk, newer[:place]
@@ -151,12 +151,12 @@ def _branch(conversation: UUID, newest: Sequence[Any]) -> Branch:
     return branch
 
 
-def _upwards(end: object, stored: Sequence[Any]) -> list[Said]:
+def _upwards(end: object, stored: Sequence[Any]) -> list[BranchMessage]:
     """Return the rows on the path from `end` up to the first prompt."""
     by_pk = {row[0]: row for row in stored}
     branch = []
     while row := by_pk.get(end):
-        branch.append(Said(*row))
+        branch.append(BranchMessage(*row))
         end = row[1]
     return branch
 
@@ -165,7 +165,7 @@ def _sent(one: "ChatMessage | Message", asked: Message | None) -> Iterable[ChatM
     return one.as_chat_messages(asked) if isinstance(one, Message) else [one]
 
 
-_WHOLE = Among(
+_WHOLE = PreparedIn(
     lambda *pks: Message.objects.filter(pk__in=pks).only(*Message.SAID).order_by(),
     Message._meta.pk,
 )

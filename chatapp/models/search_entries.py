@@ -24,7 +24,7 @@ from chatapp.models.full_text import Row
 from chatapp.models.locks import one_at_a_time
 from chatapp.models.messages import Message, texts_of
 from chatapp.models.review_rules import await_judging, judge_some
-from chatapp.models.statements import Among, Query
+from chatapp.models.statements import PreparedIn, Query
 from chatapp.models.users import User
 from chatapp.text.indexing import entries, mark, name_marks
 
@@ -242,6 +242,6 @@ def _used(**wanted: object) -> set[int]:
 _UNINDEXED = Query(lambda: _messages().filter(indexed_at=None).only("pk")[:1])
 _UNINDEXED_TITLE = Query(lambda: _titles().filter(UNINDEXED_TITLE).only("pk")[:1])
 _NEWEST = Query(lambda: _few(_messages().filter(indexed_at=None).order_by("-created_at")))
-_STILL_UNINDEXED = Among(
+_STILL_UNINDEXED = PreparedIn(
     lambda *keys: _locked(_messages().filter(indexed_at=None, pk__in=keys)), Message._meta.pk
 )

@@ -13,10 +13,10 @@ from uuid import UUID
 from django.db import models, transaction
 from django.utils import timezone
 
-from chatapp.models.legal_holds import Held, holding
+from chatapp.models.legal_holds import UnderLegalHold, holding
 from chatapp.models.locks import one_at_a_time
 from chatapp.models.refusals import Refused
-from chatapp.models.statements import Slot
+from chatapp.models.statements import Parameter
 
 if TYPE_CHECKING:
     from chatapp.models.conversations import Conversation  # noqa: F401 - the queryset's model
@@ -50,7 +50,7 @@ INDEXES = [
 ]
 
 
-class ShelvedQuerySet(models.QuerySet["Conversation"]):
+class FolderQuerySet(models.QuerySet["Conversation"]):
     # ---- the shelves
 
     def kept(self) -> Self:
@@ -78,12 +78,12 @@ class ShelvedQuerySet(models.QuerySet["Conversation"]):
 
     # ---- a page of one
 
-    def after(self, used: datetime | Slot, pk: UUID | Slot) -> Self:
+    def after(self, used: datetime | Parameter, pk: UUID | Parameter) -> Self:
         """Those that follow the given position in the order of last use."""
         # Written this way so that the index answers it: an OR would scan all rows.
         return self.filter(updated_at__lte=used).exclude(updated_at=used, pk__gte=pk)
 
-    def since(self, used: datetime | Slot, pk: UUID | Slot) -> Self:
+    def since(self, used: datetime | Parameter, pk: UUID | Parameter) -> Self:
         """Those that precede the given position, the nearest first."""
         rest = self.filter(updated_at__gte=used).exclude(updated_at=used, pk__lte=pk)
         return rest.order_by("updated_at", "id")
@@ -129,7 +129,7 @@ class ShelvedQuerySet(models.QuerySet["Conversation"]):
 
         Runs in one process at a time, for a few hundred messages, so that nobody waits long.
         """
-        with suppress(Held), transaction.atomic(), one_at_a_time(ERASING):
+        with suppress(UnderLegalHold), transaction.atomic(), one_at_a_time(ERASING):
             conversation = self.purgeable().order_by("trashed_at", "id").first()
             if conversation and not conversation.erase_newest():
                 conversation.delete()

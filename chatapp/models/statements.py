@@ -24,7 +24,7 @@ M = TypeVar("M", bound=models.Model)
 R = TypeVar("R")
 
 
-class Slot(Expression):
+class Parameter(Expression):
     """A placeholder for a value, which is stored the way this field stores it."""
 
     def __init__(self, number: int, field: "models.Field[Any, Any]") -> None:
@@ -48,7 +48,7 @@ class _Compiled(NamedTuple):
 class _Selection(Generic[R]):
     def __init__(self, make: Callable[..., Any], *fields: "models.Field[Any, Any]") -> None:
         self._make = make
-        self._slots = [Slot(number, field) for number, field in enumerate(fields)]
+        self._slots = [Parameter(number, field) for number, field in enumerate(fields)]
         self._compiled: _Compiled | None = None
 
     def all(self, *values: object) -> list[R]:
@@ -92,7 +92,7 @@ class _Selection(Generic[R]):
         compiled: _Compiled, values: Sequence[object], connection: BaseDatabaseWrapper
     ) -> list[object]:
         return [
-            one.filled(values, connection) if isinstance(one, Slot) else one
+            one.filled(values, connection) if isinstance(one, Parameter) else one
             for one in compiled.parameters
         ]
 
@@ -151,7 +151,7 @@ class Query(_Selection[M]):
         return read
 
 
-class Among(Generic[M]):
+class PreparedIn(Generic[M]):
     """A query with an `IN` over any number of values, 40 per statement.
 
     A shorter batch repeats its last value, so that the statement stays the same.
@@ -173,7 +173,7 @@ class Among(Generic[M]):
         return found
 
 
-def new(model: type[M], /, **given: object) -> M:
+def build(model: type[M], /, **given: object) -> M:
     """Return a new instance in a third of the model's own time; sends no init signals."""
     constants, factories = _defaults(model)
     one = model.__new__(model)

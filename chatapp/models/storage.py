@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from django.db.models.sql.compiler import SQLCompiler
 from django.template.defaultfilters import filesizeformat
 
-from chatapp.concurrency.token_bucket import Allowance
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models.refusals import Refused
 from chatapp.models.users import User
 
@@ -38,7 +38,7 @@ class Octets(models.Func):
         return self.as_sql(compiler, connection, template=template, **context)
 
 
-def take_room(user: User, size: int, hourly: Allowance, *, in_place_of: int = 0) -> None:
+def take_room(user: User, size: int, hourly: TokenBucket, *, in_place_of: int = 0) -> None:
     """Take `size` bytes from the person's quota, in place of the `in_place_of` bytes they replace.
 
     `hourly` holds the bytes that the person may still store now. Raises `Refused`.

@@ -14,7 +14,7 @@ from django.db import models, transaction
 from django.db.models.functions import Now
 
 from chatapp.models.conversations import Conversation
-from chatapp.models.legal_holds import Held
+from chatapp.models.legal_holds import UnderLegalHold
 from chatapp.models.processes import Process
 from chatapp.models.shelves import is_held
 
@@ -99,6 +99,6 @@ def _erased(conversation: Conversation) -> Erased | None:
     erased = conversation.user_id, conversation.pk
     try:
         conversation.erase()
-    except Held:
+    except UnderLegalHold:
         return None
     return erased

@@ -5,12 +5,12 @@ from pathlib import Path
 import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from chatapp.checks.disk import Trouble, trouble_of_folder
+from chatapp.checks.disk import DiskProblem, problem_of_folder
 
 UPGRADE = "Run make upgrade, or manage.py migrate."
 
 
-def trouble_with(database: BaseDatabaseWrapper, error: Exception) -> Trouble | None:
+def problem_with(database: BaseDatabaseWrapper, error: Exception) -> DiskProblem | None:
     """Return what a database error means, or None if that is unknown."""
     if database.vendor == "sqlite":
         name = str(database.settings_dict["NAME"]).removeprefix("file:").partition("?")[0]
@@ -18,30 +18,30 @@ def trouble_with(database: BaseDatabaseWrapper, error: Exception) -> Trouble | N
     return _of_postgresql(_psycopg_error(error))
 
 
-def _of_sqlite(file: Path, text: str) -> Trouble | None:
+def _of_sqlite(file: Path, text: str) -> DiskProblem | None:
     if "is locked" in text:
-        return Trouble(
+        return DiskProblem(
             f"another program has locked {file}",
             f"Stop that program or wait for it to finish, then run this again. fuser -v {file} "
             "shows it: often a backup script or an open sqlite3 shell.",
         )
     if "no such table" in text or "no such column" in text:
-        return Trouble(f"{file} does not have this version's tables", UPGRADE)
+        return DiskProblem(f"{file} does not have this version's tables", UPGRADE)
     if "not a database" in text or "malformed" in text:
-        return Trouble(
+        return DiskProblem(
             f"{file} is damaged or not a SQLite database",
             "Move it away, and restore a backup with manage.py restore.",
         )
-    if trouble := trouble_of_folder(file.parent):
+    if trouble := problem_of_folder(file.parent):
         return trouble
     if "readonly" in text or "unable to open" in text:
-        return Trouble(
+        return DiskProblem(
             f"{file} can't be written ({text})",
             "Make the app's user the owner of it and of the files beside it (-wal, -shm), and "
             "check that none is immutable (lsattr).",
         )
     if "disk" in text:  # full, or an I/O error
-        return Trouble(
+        return DiskProblem(
             f"{file} can't be read or written correctly: {text}",
             "Check that its disk has free space (df), and what the kernel logged (dmesg).",
         )
@@ -56,24 +56,24 @@ def _psycopg_error(error: BaseException) -> BaseException | None:
     return known
 
 
-def _of_postgresql(error: BaseException | None) -> Trouble | None:
+def _of_postgresql(error: BaseException | None) -> DiskProblem | None:
     match error:
         case psycopg.errors.UndefinedTable() | psycopg.errors.UndefinedColumn():
-            return Trouble("it does not have this version's tables", UPGRADE)
+            return DiskProblem("it does not have this version's tables", UPGRADE)
         case psycopg.errors.ReadOnlySqlTransaction():
-            return Trouble(
+            return DiskProblem(
                 "it is read-only: a replica, or configured so",
                 "Point DATABASE_URL to the primary server.",
             )
         case psycopg.errors.InsufficientPrivilege():
-            return Trouble(
+            return DiskProblem(
                 f"the user of DATABASE_URL lacks a privilege: {_first_line(error)}",
                 "Make that user the owner of the database.",
             )
         case psycopg.errors.DiskFull():
-            return Trouble("its disk is full", "Free some space on PostgreSQL's host.")
+            return DiskProblem("its disk is full", "Free some space on PostgreSQL's host.")
         case psycopg.OperationalError():
-            return Trouble(
+            return DiskProblem(
                 f"it can't be reached: {_first_line(error)}",
                 "Check that it is running and that DATABASE_URL points to it.",
             )

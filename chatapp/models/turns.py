@@ -13,17 +13,17 @@ from django.db import IntegrityError, transaction
 
 from chatapp.models import branches, purses
 from chatapp.models.conversations import TEMPORARY, Conversation
-from chatapp.models.held import GONE, held
+from chatapp.models.held import GONE, locked_message
 from chatapp.models.messages import Message
-from chatapp.models.purses import Purse
+from chatapp.models.purses import Reservation
 from chatapp.models.refusals import Refused
 from chatapp.models.review_policies import ReviewPolicy
-from chatapp.models.said import Branch
-from chatapp.models.statements import Query, new
+from chatapp.models.said import BranchHistory
+from chatapp.models.statements import Query, build
 from chatapp.models.tool_servers import ToolServer
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
-from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.history import History
 
 
@@ -31,7 +31,7 @@ from chatapp.upstream.wire.history import History
 class Turn:
     """A stored prompt, the reply to come, and the part of the branch that is sent with them."""
 
-    before: Branch
+    before: BranchHistory
     prompt: Message
     reply: Message
     tool_servers: Sequence[ToolServer] = ()  # whose tools the model may call
@@ -39,7 +39,7 @@ class Turn:
     is_repeated: bool = False
     is_retry: bool = False  # of an existing prompt, which has other replies already
     others: Sequence["Turn"] = ()  # the same prompt, sent to other models at the same time
-    purse: Purse | None = None  # if limits apply to the reply
+    purse: Reservation | None = None  # if limits apply to the reply
     policy: ReviewPolicy | None = None  # if the turn begins a conversation: its policy
 
     @property
@@ -98,7 +98,7 @@ class Prompt:
         is_same = namesake.conversation.user_id == user.pk and namesake.content == self.text
         if is_same and namesake.deleted_at is None:
             end = namesake.conversation.standing(namesake.pk).end
-            return Turn(Branch(), namesake, end or namesake, is_repeated=True)
+            return Turn(BranchHistory(), namesake, end or namesake, is_repeated=True)
         return self._begin(user, worker, uuid4())  # the id is taken by another prompt
 
     def _begin(self, user: User, worker: UUID | None, pk: UUID) -> Turn:
@@ -135,7 +135,7 @@ class Prompt:
             reply.siblings = replies
         return replace(turn, others=beside, policy=policy)
 
-    def _find_branch(self, user: User) -> tuple[Conversation, Branch]:
+    def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory]:
         """Return the conversation of the prompt and the branch that it follows."""
         if self.conversation:
             conversation = Conversation.held(user, self.conversation)
@@ -143,10 +143,10 @@ class Prompt:
         # If the project is gone or isn't this person's, the conversation begins without one.
         project = user.projects.filter(pk=self.project).first() if self.project else None
         title = TEMPORARY if self.is_temporary else Conversation.title_of(self.text)
-        begun = new(
+        begun = build(
             Conversation, user=user, title=title, project=project, is_temporary=self.is_temporary
         )
-        return begun, Branch()
+        return begun, BranchHistory()
 
 
 @dataclass(frozen=True)
@@ -177,10 +177,10 @@ class Edit(Prompt):
 
     edited: UUID | None = None
 
-    def _find_branch(self, user: User) -> tuple[Conversation, Branch]:
+    def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory]:
         if self.edited is None:
             return super()._find_branch(user)
-        edited = held(user, self.edited)
+        edited = locked_message(user, self.edited)
         if not edited.is_prompt or edited.is_continuation:
             raise Refused("You can only edit your own prompts.")
         conversation = edited.conversation
@@ -199,7 +199,7 @@ class Retry:
         streamed_by = _admitted(user, worker)
         upstream = Upstream.offering(self.model, user.pk)
         with transaction.atomic():
-            named = held(user, self.message)
+            named = locked_message(user, self.message)
             prompt = named if named.is_prompt else named.parent
             assert prompt
             conversation = prompt.conversation = named.conversation
@@ -233,15 +233,15 @@ def _admitted(user: User, worker: UUID | None, count: int = 1) -> UUID:
 
 
 def _reserve(
-    user: User, before: Branch, prompt: Message, replies: Sequence[Message]
-) -> Mapping[UUID, Purse]:
+    user: User, before: BranchHistory, prompt: Message, replies: Sequence[Message]
+) -> Mapping[UUID, Reservation]:
     """Reserve budget for the replies that limits apply to; return purses by reply. Raises
     `Refused`."""
 
     def prompt_tokens(reply: Message) -> int:
         instructions = prompt.conversation.instructions
         history = Turn(before, prompt, reply, instructions=instructions).history
-        return Asked.of(history).upper_tokens + purses.tools_of(reply.upstream_id)
+        return PromptSize.of(history).upper_tokens + purses.tools_of(reply.upstream_id)
 
     return purses.admit(user.pk, replies, prompt_tokens)
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from chatapp.models.limits import Limit
 from chatapp.models.prices import Price
-from chatapp.models.statements import Insert, new
+from chatapp.models.statements import Insert, build
 from chatapp.models.upstreams import Upstream
 from chatapp.models.users import User
 from chatapp.upstream.wire.estimates import Estimate
@@ -119,7 +119,7 @@ class Usage(models.Model):
     @classmethod
     def counted(cls, provenance: "Usage.Provenance", tokens: TokenUsage | None) -> Self:
         counts = {name: getattr(tokens, name) for name in COUNTS} if tokens else {}
-        return new(cls, provenance=provenance, **counts)
+        return build(cls, provenance=provenance, **counts)
 
     @classmethod
     def estimated(cls, estimate: Estimate) -> Self:

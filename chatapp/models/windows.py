@@ -12,7 +12,7 @@ from django.db import models
 
 from chatapp.models import branches
 from chatapp.models.messages import Message
-from chatapp.models.statements import Among, Slot
+from chatapp.models.statements import Parameter, PreparedIn
 
 if TYPE_CHECKING:
     from chatapp.models.conversations import Conversation
@@ -22,7 +22,7 @@ MORE = 40  # messages loaded when the reader reaches an end of the window
 
 
 @dataclass(frozen=True)
-class View:
+class ThreadPage:
     """A conversation as it is shown: some messages of a branch, oldest first.
 
     If the branch ends in several replies that were requested at once and none was chosen, they are
@@ -72,15 +72,15 @@ class View:
 
     def newest(self) -> Self:
         """Return the view with the last messages of the branch."""
-        found = branches.upwards(self.end.pk, WINDOW + 1) if self.end else []
+        found = branches.ancestors(self.end.pk, WINDOW + 1) if self.end else []
         return self._with(reversed(found[:WINDOW]), has_earlier=len(found) > WINDOW)
 
     def around(self, at: UUID) -> Self:
         """Return the view with a message of the branch, and those before and after it."""
         assert self.end
-        below = branches.downwards(at, self.end.pk, WINDOW // 2 + 2)[1:]
+        below = branches.path_down(at, self.end.pk, WINDOW // 2 + 2)[1:]
         after = below[: WINDOW // 2]
-        above = branches.upwards(at, WINDOW - len(after) + 1)
+        above = branches.ancestors(at, WINDOW - len(after) + 1)
         before = above[: WINDOW - len(after)]
         return self._with(
             [*reversed(before), *after],
@@ -90,13 +90,13 @@ class View:
 
     def before(self, message: UUID) -> Self:
         """Return the view with the messages before this one."""
-        found = branches.upwards(message, MORE + 2)[1:]
+        found = branches.ancestors(message, MORE + 2)[1:]
         return self._with(reversed(found[:MORE]), has_earlier=len(found) > MORE)
 
     def after(self, message: UUID) -> Self:
         """Return the view with the messages of the branch after this one."""
         assert self.end
-        found = branches.downwards(message, self.end.pk, MORE + 2)[1:]
+        found = branches.path_down(message, self.end.pk, MORE + 2)[1:]
         return self._with(found[:MORE], has_later=len(found) > MORE)
 
     def prompts(self) -> list[UUID]:
@@ -150,7 +150,7 @@ def _read(conversation: "Conversation", ids: Iterable[UUID]) -> list[Message]:
     return messages
 
 
-def _shown(*ids: Slot) -> "models.QuerySet[Message]":
+def _shown(*ids: Parameter) -> "models.QuerySet[Message]":
     # Filter by id alone, or SQLite would scan all messages of the conversation.
     related = Message.objects.filter(pk__in=ids, deleted_at=None)  # type: ignore[misc]
     # The key takes long to decrypt and the log probabilities long to read, while others wait.
@@ -159,4 +159,4 @@ def _shown(*ids: Slot) -> "models.QuerySet[Message]":
     return related.annotate(keeps_logprobs=models.Q(logprobs__isnull=False)).order_by()
 
 
-_SHOWN = Among(_shown, Message._meta.pk)
+_SHOWN = PreparedIn(_shown, Message._meta.pk)

@@ -23,7 +23,7 @@ DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
 
 
 @dataclass
-class Wanted:
+class SearchQuery:
     """A parsed query: all of the terms must match, within the times and the project."""
 
     terms: list[Term] = field(default_factory=list)  # visible words in the results
@@ -58,7 +58,7 @@ class SearchForm(forms.Form):
     def __init__(self, data: "dict[str, str] | object", zone: timezone) -> None:
         super().__init__(data)  # type: ignore[arg-type]
         self._zone = zone
-        self.wanted = Wanted()
+        self.wanted = SearchQuery()
 
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]

@@ -26,13 +26,13 @@ class Segment(NamedTuple):
     is_found: bool
 
 
-class Place(NamedTuple):
+class MatchPosition(NamedTuple):
     start: int
     end: int
     term: str
 
 
-class Looks:
+class SpellingPatterns:
     """Patterns that match the possible spellings of some terms."""
 
     def __init__(self, terms: Sequence[Term]) -> None:
@@ -65,7 +65,7 @@ class Looks:
                 done = end
         return [one for one in (*segments, Segment(text[done:], False)) if one.text]
 
-    def _best(self, folded: str) -> Place | None:
+    def _best(self, folded: str) -> MatchPosition | None:
         places = sorted(self._places(folded))
 
         def terms_near(number: int) -> int:
@@ -77,13 +77,13 @@ class Looks:
 
         return places[max(range(len(places)), key=terms_near)] if places else None
 
-    def _places(self, folded: str) -> Iterator[Place]:
+    def _places(self, folded: str) -> Iterator[MatchPosition]:
         """Yield each term's matches at the beginning of words, or else those within words."""
-        found: dict[str, list[Place]] = {}
+        found: dict[str, list[MatchPosition]] = {}
         for pattern in (self._as_typed, self._joined):
             for match in islice(pattern.finditer(folded), MOST_PLACES):
                 if match.lastgroup:
-                    place = Place(match.start(), match.end(), match.lastgroup)
+                    place = MatchPosition(match.start(), match.end(), match.lastgroup)
                     found.setdefault(place.term, []).append(place)
             if found:
                 break

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from chatapp.models import Message
-from chatapp.search.looks import Looks, Segment
+from chatapp.search.looks import Segment, SpellingPatterns
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Passage:
     at: datetime
 
 
-def passage_of(message: Message, looks: Looks) -> Passage:
+def passage_of(message: Message, looks: SpellingPatterns) -> Passage:
     """Return the passage with the match: from the message's text, or else from its reasoning."""
     whose = "You" if message.is_prompt else message.model or "Reply"
     texts = [text for one in message.rounds for text in (one.content, one.refusal) if text]

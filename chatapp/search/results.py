@@ -8,8 +8,8 @@ from uuid import UUID
 from chatapp.models import Conversation, Message, User
 from chatapp.models.full_text import Hit, find
 from chatapp.models.search_entries import SAID, TITLE, first_id
-from chatapp.search.forms import Wanted, any_of
-from chatapp.search.looks import Looks, Segment
+from chatapp.search.forms import SearchQuery, any_of
+from chatapp.search.looks import Segment, SpellingPatterns
 from chatapp.search.passages import Passage, passage_of
 from chatapp.text.indexing import fold
 
@@ -20,7 +20,7 @@ EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2999, 1, 1, tzinfo
 
 
 @dataclass
-class Found:
+class FoundConversation:
     """A conversation with matches."""
 
     conversation: Conversation
@@ -31,12 +31,12 @@ class Found:
 
 @dataclass(frozen=True)
 class Results:
-    found: Sequence[Found]
+    found: Sequence[FoundConversation]
     older: int | None = None  # the `until` of the next page, if there may be one
 
 
 def results(
-    user: User, wanted: Wanted, until: int | None = None, conversation: UUID | None = None
+    user: User, wanted: SearchQuery, until: int | None = None, conversation: UUID | None = None
 ) -> Results:
     """Return the person's newest results.
 
@@ -57,7 +57,7 @@ def results(
     if len(chosen) < len(titles) + len(hits):
         older = min((hit.id for hit in chosen[len(titles) :]), default=older)
     most = HITS if conversation else PASSAGES
-    return Results(_grouped(user, chosen, Looks(wanted.terms), most), older)
+    return Results(_grouped(user, chosen, SpellingPatterns(wanted.terms), most), older)
 
 
 def _chosen(hits: Sequence[Hit]) -> list[Hit]:
@@ -73,10 +73,10 @@ def _chosen(hits: Sequence[Hit]) -> list[Hit]:
 def recent(user: User, most: int) -> Results:
     """Return the most recent conversations, shown while nothing is typed."""
     listed = user.conversations.filter(trashed_at=None, archived_at=None, is_temporary=False)
-    return Results([Found(one, [Segment(one.title, False)]) for one in listed[:most]])
+    return Results([FoundConversation(one, [Segment(one.title, False)]) for one in listed[:most]])
 
 
-def _ids(wanted: Wanted, until: int | None) -> tuple[int, int]:
+def _ids(wanted: SearchQuery, until: int | None) -> tuple[int, int]:
     before = first_id(min(wanted.before or LATEST, LATEST))
     return first_id(max(wanted.after or EARLIEST, EARLIEST)), min(before, until or before)
 
@@ -89,20 +89,22 @@ def _projects(user: User, name: str) -> list[UUID]:
     ]
 
 
-def _grouped(user: User, hits: Iterable[Hit], looks: Looks, most: int) -> list[Found]:
+def _grouped(
+    user: User, hits: Iterable[Hit], looks: SpellingPatterns, most: int
+) -> list[FoundConversation]:
     in_order = list(dict.fromkeys(hits))
     conversations = user.conversations.in_bulk({hit.conversation for hit in in_order})
     shown = _shown(in_order, most)
     # By primary key only: with a filter by owner, SQLite would scan all messages of the person.
     messages = Message.objects.filter(deleted_at=None).only(*SAID).order_by().in_bulk(shown)
-    groups: dict[UUID, Found] = {}
+    groups: dict[UUID, FoundConversation] = {}
     for hit in in_order:
         conversation = conversations.get(hit.conversation)
         if conversation is None:
             continue
         group = groups.get(hit.conversation)
         if group is None:
-            group = Found(conversation, looks.marked(conversation.title))
+            group = FoundConversation(conversation, looks.marked(conversation.title))
             groups[hit.conversation] = group
         message = messages.pop(hit.message, None) if hit.message else None
         if message and message.conversation_id == conversation.pk:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 
-from chatapp.concurrency.turns import FewAtATime
+from chatapp.concurrency.turns import ConcurrencyLimiter
 
 LONG_SECONDS = 0.1  # then work is assumed to be waiting for I/O and stops counting
 FINISH_SECONDS = 1.0
@@ -36,7 +36,7 @@ async def finish() -> None:
         await asyncio.wait(_working, timeout=FINISH_SECONDS)
 
 
-class Lane:
+class BoundedThreadPool:
     """A pool of `threads`, of which `at_once` start work at a time; the rest waits in order.
 
     Work that runs longer than `LONG_SECONDS` does not count, so that the others get a turn.
@@ -47,7 +47,7 @@ class Lane:
         self._in_thread = sync_to_async(
             _call, thread_sensitive=False, executor=ThreadPoolExecutor(threads, name)
         )
-        self._places = FewAtATime(at_once, LONG_SECONDS)
+        self._places = ConcurrencyLimiter(at_once, LONG_SECONDS)
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run `work` in a thread and return its result.

@@ -11,7 +11,7 @@ BACKLOG = 1024  # connections that may wait while a process is busy or restartin
 
 
 @dataclass(frozen=True)
-class Doors:
+class Listeners:
     """The sockets of one process: the app's, and the demo upstream's if it is enabled."""
 
     app: socket.socket
@@ -31,11 +31,11 @@ class Doors:
             self.demo.close()
 
 
-def doors_of(host: str, port: int, processes: int, *, has_demo: bool) -> list[Doors]:
+def bind_listeners(host: str, port: int, processes: int, *, has_demo: bool) -> list[Listeners]:
     """Bind the sockets of each process, without listening yet.
 
     Raises `ImproperlyConfigured` if the address is in use or isn't one of this machine's; so may
-    `Doors.open`.
+    `Listeners.open`.
 
     The kernel distributes connections among the processes. If a process dies, the connections that
     it hasn't accepted wait for its successor, which gets the same sockets.
@@ -43,7 +43,7 @@ def doors_of(host: str, port: int, processes: int, *, has_demo: bool) -> list[Do
     apps = _bound_to(host, port, processes)
     # On its own port, reachable only from this machine.
     demos = _bound_to("127.0.0.1", 0, processes) if has_demo else [None] * processes
-    return [Doors(app, demo) for app, demo in zip(apps, demos, strict=True)]
+    return [Listeners(app, demo) for app, demo in zip(apps, demos, strict=True)]
 
 
 def _bound_to(host: str, port: int, count: int) -> list[socket.socket]:

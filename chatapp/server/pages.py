@@ -17,7 +17,7 @@ from django.core.signals import request_started
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
-from chatapp.server.lanes import Lane
+from chatapp.server.lanes import BoundedThreadPool
 
 # Two at once, so that one runs while the other waits for the event loop or the database. All
 # threads, with those of the sockets, must not exceed the size of PostgreSQL's connection pool.
@@ -37,10 +37,10 @@ class Pages(ASGIHandler):
     def __init__(self) -> None:
         # Not `super().__init__()`, which adapts the middleware for the event loop.
         self.load_middleware(is_async=False)
-        self._pages = Lane(PAGE_THREADS, PAGES_AT_ONCE, "page")
-        self._probes = Lane(PROBE_THREADS, 1, "probe")
-        self._waiting = Lane(WAITING_THREADS, 1, "waiting")
-        self._inquiries = Lane(INQUIRY_THREADS, INQUIRY_THREADS, "inquiry")
+        self._pages = BoundedThreadPool(PAGE_THREADS, PAGES_AT_ONCE, "page")
+        self._probes = BoundedThreadPool(PROBE_THREADS, 1, "probe")
+        self._waiting = BoundedThreadPool(WAITING_THREADS, 1, "waiting")
+        self._inquiries = BoundedThreadPool(INQUIRY_THREADS, INQUIRY_THREADS, "inquiry")
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -65,7 +65,7 @@ class Pages(ASGIHandler):
         if response.streaming:
             await lane.run(response.close)
 
-    def _lane(self, path: str) -> Lane:
+    def _lane(self, path: str) -> BoundedThreadPool:
         if path in PROBES:
             return self._probes
         if path == WAITING:

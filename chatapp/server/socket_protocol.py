@@ -31,7 +31,7 @@ from django.conf import settings
 
 from chatapp import metrics
 from chatapp.close_codes import CloseCode
-from chatapp.concurrency.token_bucket import Allowance
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.realtime.viewers import WRITE
 
 logger = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
         self._is_full = False  # the transport has asked to pause
         self._unread = 0  # bytes received since the application's queue was last empty
         actions = settings.CHATAPP_ACTIONS_PER_SECOND
-        self._frames = Allowance(FRAMES_PER_ACTION * actions, FRAMES_AT_ONCE_PER_ACTION * actions)
+        self._frames = TokenBucket(FRAMES_PER_ACTION * actions, FRAMES_AT_ONCE_PER_ACTION * actions)
         self._is_ignoring = False  # drop what arrives until the connection is closed
         # Until the upgrade, Daphne's HTTP channel was the producer.
         self.transport.unregisterProducer()

@@ -2,16 +2,16 @@
 
 from django.conf import settings
 
-from chatapp.concurrency.token_bucket import Allowance, Allowances
+from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
 
 TABS_AT_WORK = 4  # tabs one person may use at full speed at once
 
 
-def _new() -> Allowance:
+def _new() -> TokenBucket:
     """Create an allowance with a burst for all tabs of a person reconnecting after a restart."""
-    return Allowance(
+    return TokenBucket(
         TABS_AT_WORK * settings.CHATAPP_ACTIONS_PER_SECOND, 2 * settings.CHATAPP_TABS_PER_PERSON
     )
 
 
-allowances = Allowances(_new)
+allowances = TokenBuckets(_new)

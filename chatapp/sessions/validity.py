@@ -48,7 +48,7 @@ SENTENCES = {
 
 
 @dataclass(frozen=True)
-class Look:
+class AccessCheck:
     """The result of a check of people and sessions."""
 
     gone: frozenset[int]  # people whose account is deactivated or deleted
@@ -61,7 +61,7 @@ class Look:
         return CloseCode.SIGNED_OUT if session_key in self.ended else None
 
 
-def living(session_key: str) -> Session | None:
+def unexpired(session_key: str) -> Session | None:
     """Return the unexpired session with this key, signed in or not, or None."""
     return _LIVING.first(session_key, timezone.now())
 
@@ -76,7 +76,7 @@ class SignedIn:
 
 def signed_in(session_key: str) -> SignedIn:
     """Return who is signed in on the session. Raises `NotSignedIn`."""
-    session = living(session_key) if session_key else None
+    session = unexpired(session_key) if session_key else None
     data = _decoded(session.session_data) if session else {}
     claimed = str(data.get(SESSION_KEY, ""))
     user = User.kept(claimed) if claimed.isdecimal() else None
@@ -103,7 +103,7 @@ def is_switched_off(claimed: object) -> bool:
     return key.isdecimal() and User.objects.filter(pk=key, is_active=False).exists()
 
 
-def look(people: Collection[int], sessions: Mapping[str, int]) -> Look:
+def check_access(people: Collection[int], sessions: Mapping[str, int]) -> AccessCheck:
     """Check these people, and these sessions: a mapping from session keys to user ids."""
     active = User.objects.filter(is_active=True).in_bulk(list({*people, *sessions.values()}))
     found = Session.objects.filter(expire_date__gt=timezone.now()).in_bulk(
@@ -115,7 +115,7 @@ def look(people: Collection[int], sessions: Mapping[str, int]) -> Look:
         for key, user in sessions.items()
         if user not in active or not _is_signed_in(active[user], data.get(key, {}))
     }
-    return Look(frozenset({*people, *sessions.values()} - active.keys()), frozenset(ended))
+    return AccessCheck(frozenset({*people, *sessions.values()} - active.keys()), frozenset(ended))
 
 
 def _is_signed_in(user: User, data: Data) -> bool:

@@ -4,10 +4,10 @@ from typing import Any
 
 from django import forms
 
-from chatapp.text.visible import SeenField
+from chatapp.text.visible import VisibleCharField
 
 
-class LinesField(SeenField):
+class MultilineField(VisibleCharField):
     """A textarea whose lines are separated by LF only.
 
     A browser submits each line break as CRLF (HTML, "constructing the entry list") but counts it as

@@ -22,7 +22,7 @@ def is_blank(text: str) -> bool:
     return all(map(_is_invisible, text[:_FEW])) and all(map(_is_invisible, set(text)))
 
 
-def from_first_seen(text: str) -> str:
+def from_first_visible(text: str) -> str:
     """Remove invisible characters from the start of the text."""
     if not text or not _is_invisible(text[0]):
         return text
@@ -33,7 +33,7 @@ def _is_invisible(one: str) -> bool:
     return one in _INVISIBLE or unicodedata.category(one) in _SPACES_AND_CONTROLS
 
 
-class SeenField(forms.CharField):
+class VisibleCharField(forms.CharField):
     """A `CharField` that treats text without visible characters as empty."""
 
     def to_python(self, value: Any) -> Any:

@@ -30,8 +30,8 @@ class Listing:
     problem: str = ""
 
 
-class Shelf:
-    """One server with one configuration; a changed configuration needs a new `Shelf`."""
+class ToolSource:
+    """One server with one configuration; a changed configuration needs a new `ToolSource`."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings

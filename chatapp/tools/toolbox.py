@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 from chatapp.models import ToolServer
 from chatapp.tools.clock import CLOCK, read_clock
 from chatapp.tools.settings import ServerSettings
-from chatapp.tools.shelf import Listing, Shelf
+from chatapp.tools.shelf import Listing, ToolSource
 from chatapp.tools.tool import (
     InvalidArguments,
     Tool,
@@ -23,11 +23,11 @@ CHECK_SECONDS = 15.0  # how long an administrator's page waits for it
 TOOLS_LIMIT = 128
 
 
-class Toolbox:
+class ToolRegistry:
     """All tools of one event loop. Servers are connected when their tools are first requested."""
 
     def __init__(self) -> None:
-        self._shelves: dict[int, Shelf] = {}
+        self._shelves: dict[int, ToolSource] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     async def tools(
@@ -96,7 +96,7 @@ class Toolbox:
             [pk for pk, shelf in self._shelves.items() if shelf.settings != wanted.get(pk)]
         )
         for pk, settings in wanted.items():
-            self._shelves.setdefault(pk, Shelf(settings))
+            self._shelves.setdefault(pk, ToolSource(settings))
         renewals = [(shelf, shelf.renew()) for shelf in self._shelves.values()]
         first = [task for shelf, task in renewals if task and shelf.listing is None]
         if first:
@@ -138,7 +138,7 @@ async def offered_by(server: ToolServer) -> tuple[list[Tool], str]:
     """
     if server.secret_problem:
         return [], server.secret_problem
-    shelf = Shelf(ServerSettings.of(server))
+    shelf = ToolSource(ServerSettings.of(server))
     try:
         renewal = shelf.renew()
         assert renewal
@@ -150,19 +150,19 @@ async def offered_by(server: ToolServer) -> tuple[list[Tool], str]:
     return _tools_of(server, listing), listing.problem
 
 
-_shared: Toolbox | None = None
+_shared: ToolRegistry | None = None
 
 
-def shared_toolbox() -> Toolbox:
-    """Return the process's only `Toolbox`, created on the event loop that first calls this."""
+def shared_registry() -> ToolRegistry:
+    """Return the process's only `ToolRegistry`, created on the event loop that first calls this."""
     global _shared
     if _shared is None:
-        _shared = Toolbox()
+        _shared = ToolRegistry()
     return _shared
 
 
-async def close_shared_toolbox() -> None:
-    """Close and forget the process's `Toolbox`."""
+async def close_shared_registry() -> None:
+    """Close and forget the process's `ToolRegistry`."""
     global _shared
     if _shared is not None:
         await _shared.aclose()

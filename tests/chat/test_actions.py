@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
-from chatapp.concurrency.turns import FewAtATime
+from chatapp.concurrency.turns import ConcurrencyLimiter
 from chatapp.models import Message
 from chatapp.realtime.generation import asking
 from chatapp.realtime.worker import worker
@@ -118,7 +118,7 @@ async def test_an_invalid_model_does_not_end_the_tab(
 async def test_only_a_few_turns_are_stored_at_a_time(
     tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = FewAtATime(1, long_seconds=60)
+    few = ConcurrencyLimiter(1, long_seconds=60)
     monkeypatch.setattr(worker(), "few_turns_at_a_time", few)
     before = await few.begin()
     asked = asyncio.create_task(tab.ask())

@@ -12,7 +12,7 @@ from chatapp.chat.forms import (
     DecisionForm,
     PromptForm,
     RetryForm,
-    Seen,
+    ShownThread,
     Stop,
     StopForm,
     WatchForm,
@@ -123,10 +123,10 @@ def test_stop_can_name_a_reply() -> None:
 def test_watch_says_what_the_page_shows() -> None:
     form = WatchForm({"conversation": str(HERE), "head": str(THERE), "ending": "complete"})
     assert form.is_valid()
-    assert form.asked == Seen(HERE, THERE, "complete")
+    assert form.asked == ShownThread(HERE, THERE, "complete")
     form = WatchForm({"conversation": str(HERE)})
     assert form.is_valid()
-    assert form.asked == Seen(HERE)
+    assert form.asked == ShownThread(HERE)
 
 
 @pytest.mark.parametrize("form", FORMS)

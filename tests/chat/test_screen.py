@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from chatapp.chat import screen
 from chatapp.models import Upstream, User
-from chatapp.realtime.cluster.alone import NoHeartbeat
+from chatapp.realtime.cluster.alone import NullHeartbeat
 from chatapp.realtime.worker import worker
 from chatapp.rendering import pool
 from tests.chat.browsing import Browsing
@@ -93,7 +93,7 @@ async def test_a_tab_opened_during_a_database_outage_is_drawn_afterwards(
     await tab.until("Half")
     conversation = (await saved(reply)).conversation_id
     with monkeypatch.context() as away:
-        away.setattr(NoHeartbeat, "database_answers", False)
+        away.setattr(NullHeartbeat, "database_answers", False)
         second = Tab(alices, conversation=conversation, head=reply, ending="streaming")
         await second.connect()
         assert screen.NOT_SHOWN in await second.until("problem")
@@ -116,7 +116,7 @@ async def test_changes_during_a_database_outage_are_shown_afterwards(
     [viewer] = worker().viewers
     before = len(tab.frames)
     with monkeypatch.context() as away:
-        away.setattr(NoHeartbeat, "database_answers", False)
+        away.setattr(NullHeartbeat, "database_answers", False)
         await viewer.catch_up((await saved(reply)).conversation_id, anew=anew)
     assert "Packets in flight" in await tab.until(f"reply-{reply}")
     assert sum(f"reply-{reply}" in frame for frame in tab.frames[before:]) == 1

@@ -1,14 +1,23 @@
 """Findings are values, and printing them is safe for a terminal."""
 
-from chatapp.checks.results import Finding, Verdict, failed, note, ok, printable, skipped, warning
+from chatapp.checks.results import (
+    CheckResult,
+    Status,
+    failed,
+    note,
+    ok,
+    printable,
+    skipped,
+    warning,
+)
 
 
 def test_each_verdict_has_a_constructor() -> None:
-    assert ok("a", "b") == Finding("a", Verdict.OK, "b")
-    assert note("a", "b", "c") == Finding("a", Verdict.NOTE, "b", "c")
-    assert warning("a", "b", "c") == Finding("a", Verdict.WARNING, "b", "c")
-    assert failed("a", "b", "c", "d") == Finding("a", Verdict.FAILED, "b", "c", "d")
-    assert skipped("a", "b") == Finding("a", Verdict.SKIPPED, "b")
+    assert ok("a", "b") == CheckResult("a", Status.OK, "b")
+    assert note("a", "b", "c") == CheckResult("a", Status.NOTE, "b", "c")
+    assert warning("a", "b", "c") == CheckResult("a", Status.WARNING, "b", "c")
+    assert failed("a", "b", "c", "d") == CheckResult("a", Status.FAILED, "b", "c", "d")
+    assert skipped("a", "b") == CheckResult("a", Status.SKIPPED, "b")
 
 
 def test_control_characters_are_replaced() -> None:

@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.db import IntegrityError, connection
 from django.test import Client
 
-from chatapp.db.retry import once_more
+from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import AuditEvent, ReviewLabel, ReviewRule, ToolServer, User
 from chatapp.staff.people.forms import GroupForm, InvitationForm
 from chatapp.staff.people.log import record
@@ -136,7 +136,7 @@ def test_a_view_that_fails_twice_raises() -> None:
         raise IntegrityError
 
     with pytest.raises(IntegrityError):
-        once_more(view)()
+        retry_on_integrity_error(view)()
     assert len(tried) == 2
 
 

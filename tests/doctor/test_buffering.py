@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.checks.results import Verdict
+from chatapp.checks.results import Status
 from chatapp.doctor import buffering, websocket
 from chatapp.doctor.buffering import Arrivals
 from tests.doctor import through
@@ -13,10 +13,10 @@ from tests.support.live import Server
 @pytest.mark.thorough
 def test_a_buffering_proxy_is_found(server: Server) -> None:
     found = through(Relay(server.url, lump_seconds=0.8), buffering.http_buffering)
-    assert found.verdict is Verdict.WARNING
+    assert found.verdict is Status.WARNING
     assert "proxy_buffering off" in found.cure
     found = through(Relay(server.url, lump_seconds=0.8), websocket.socket_buffering)
-    assert found.verdict is Verdict.FAILED
+    assert found.verdict is Status.FAILED
 
 
 def test_lateness_is_the_extra_time_of_the_slowest_piece() -> None:

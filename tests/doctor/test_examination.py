@@ -2,9 +2,9 @@
 
 import pytest
 
-from chatapp.checks.results import Verdict
+from chatapp.checks.results import Status
 from chatapp.doctor import buffering, forwarding, pages, public, websocket
-from chatapp.doctor.forwarding import Sight
+from chatapp.doctor.forwarding import SeenRequest
 from chatapp.doctor.public import Public
 from tests.doctor import verdicts
 from tests.doctor.conftest import HTTPS_PORT
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.thorough
 
 
 def test_all_checks_pass_without_a_proxy(direct: Public) -> None:
-    seen = forwarding.sight(direct)
-    assert isinstance(seen, Sight)
+    seen = forwarding.fetch_seen_request(direct)
+    assert isinstance(seen, SeenRequest)
     found = [
         *public.answers(direct),
-        *forwarding.judged(direct, seen),
+        *forwarding.check_forwarding(direct, seen),
         *pages.page_headers(direct),
         *public.body_size(direct),
         *buffering.http_buffering(direct),
@@ -28,7 +28,7 @@ def test_all_checks_pass_without_a_proxy(direct: Public) -> None:
         *websocket.socket_buffering(direct),
         *websocket.prompt_size(direct),
     ]
-    assert [one for one in found if one.verdict is not Verdict.OK] == []
+    assert [one for one in found if one.verdict is not Status.OK] == []
 
 
 def test_all_checks_pass_behind_tls(server: Server, authority: Authority) -> None:
@@ -46,14 +46,14 @@ def test_all_checks_pass_behind_tls(server: Server, authority: Authority) -> Non
         ) as relay,
         Public(relay.url) as outside,
     ):
-        seen = forwarding.sight(outside)
-        assert isinstance(seen, Sight)
+        seen = forwarding.fetch_seen_request(outside)
+        assert isinstance(seen, SeenRequest)
         found = [
             *public.answers(outside),
-            *forwarding.judged(outside, seen),
+            *forwarding.check_forwarding(outside, seen),
             *pages.page_headers(outside),
             *websocket.upgrade(outside),
             *websocket.prompt_size(outside),
         ]
-    assert [one for one in found if one.verdict is not Verdict.OK] == []
+    assert [one for one in found if one.verdict is not Status.OK] == []
     assert "HSTS" in verdicts(found)

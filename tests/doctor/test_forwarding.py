@@ -3,9 +3,9 @@
 import pytest
 from django.conf import settings
 
-from chatapp.checks.results import Finding, Verdict
+from chatapp.checks.results import CheckResult, Status
 from chatapp.doctor import forwarding, websocket
-from chatapp.doctor.forwarding import Sight
+from chatapp.doctor.forwarding import SeenRequest
 from chatapp.doctor.public import Public
 from tests.doctor import only, verdicts
 from tests.doctor.relay import Relay, saying
@@ -13,11 +13,11 @@ from tests.support.certificates import Authority
 from tests.support.live import Server, Site
 
 
-def seen_through(relay: Relay) -> dict[str, Finding]:
+def seen_through(relay: Relay) -> dict[str, CheckResult]:
     with relay, Public(relay.url) as outside:
-        seen = forwarding.sight(outside)
-        assert isinstance(seen, Sight)
-        return {found.what: found for found in forwarding.judged(outside, seen)}
+        seen = forwarding.fetch_seen_request(outside)
+        assert isinstance(seen, SeenRequest)
+        return {found.what: found for found in forwarding.check_forwarding(outside, seen)}
 
 
 @pytest.mark.thorough
@@ -26,10 +26,10 @@ def test_a_host_name_that_the_app_refuses_is_reported(site: Site) -> None:
     relay = Relay(server.url, saying("Host", "chat.example"))
     try:
         with relay, Public(relay.url) as outside:
-            found = forwarding.sight(outside)
+            found = forwarding.fetch_seen_request(outside)
     finally:
         server.stop()  # it logged the refused host
-    assert isinstance(found, Finding)
+    assert isinstance(found, CheckResult)
     assert found.found.endswith("answers 400")
     assert "ALLOWED_HOSTS" in found.cure
 
@@ -37,22 +37,22 @@ def test_a_host_name_that_the_app_refuses_is_reported(site: Site) -> None:
 @pytest.mark.thorough
 def test_an_installation_with_another_secret_key_is_reported(site: Site) -> None:
     with site.server() as other, Public(other.url) as outside:
-        found = forwarding.sight(outside)
-        assert isinstance(found, Finding)
+        found = forwarding.fetch_seen_request(outside)
+        assert isinstance(found, CheckResult)
         assert "SECRET_KEY" in found.cure
         assert "SECRET_KEY" in only(websocket.upgrade(outside)).cure
 
 
 def test_a_proxy_that_changes_the_host_fails(server: Server) -> None:
     found = seen_through(Relay(server.url, saying("Host", "127.0.0.1")))["Host"]
-    assert (found.verdict, found.found) == (Verdict.FAILED, "the app sees 127.0.0.1")
+    assert (found.verdict, found.found) == (Status.FAILED, "the app sees 127.0.0.1")
 
 
 def test_a_proxy_that_does_not_forward_the_scheme_fails(
     server: Server, authority: Authority
 ) -> None:
     found = seen_through(Relay(server.url, context=authority.context()))["Scheme"]
-    assert found.verdict is Verdict.FAILED
+    assert found.verdict is Status.FAILED
     assert "X-Forwarded-Proto $scheme" in found.cure
 
 
@@ -60,35 +60,37 @@ def test_an_app_that_does_not_trust_the_forwarded_scheme_fails(
     site: Site, authority: Authority
 ) -> None:
     with Public("https://chat.example") as outside:
-        seen = Sight("http", "chat.example", "10.0.0.9", "10.0.0.9", "https", "10.0.0.9")
-        found = {one.what: one for one in forwarding.judged(outside, seen)}["Scheme"]
-    assert found.verdict is Verdict.FAILED
+        seen = SeenRequest("http", "chat.example", "10.0.0.9", "10.0.0.9", "https", "10.0.0.9")
+        found = {one.what: one for one in forwarding.check_forwarding(outside, seen)}["Scheme"]
+    assert found.verdict is Status.FAILED
     assert "CSRF_TRUSTED_ORIGINS=https://chat.example" in found.cure
 
 
 @pytest.mark.parametrize(
     ("client", "forwarded_for", "from_here", "verdict"),
     [
-        ("127.0.0.1", "", "127.0.0.1", Verdict.OK),
-        ("203.0.113.9", "203.0.113.9", "10.0.0.7", Verdict.OK),  # behind NAT
-        ("127.0.0.1", "203.0.113.9", "203.0.113.9", Verdict.WARNING),  # not trusted
-        ("172.17.0.1", "", "9.9.9.9", Verdict.WARNING),  # not even sent
-        ("203.0.113.9", "", "10.0.0.7", Verdict.OK),  # NAT, and no proxy
+        ("127.0.0.1", "", "127.0.0.1", Status.OK),
+        ("203.0.113.9", "203.0.113.9", "10.0.0.7", Status.OK),  # behind NAT
+        ("127.0.0.1", "203.0.113.9", "203.0.113.9", Status.WARNING),  # not trusted
+        ("172.17.0.1", "", "9.9.9.9", Status.WARNING),  # not even sent
+        ("203.0.113.9", "", "10.0.0.7", Status.OK),  # NAT, and no proxy
     ],
 )
 def test_the_client_address_is_judged(
-    client: str, forwarded_for: str, from_here: str, verdict: Verdict
+    client: str, forwarded_for: str, from_here: str, verdict: Status
 ) -> None:
-    seen = Sight("http", "chat.example", client, forwarded_for, "", from_here)
+    seen = SeenRequest("http", "chat.example", client, forwarded_for, "", from_here)
     with Public("http://chat.example") as outside:
-        assert verdicts(forwarding.judged(outside, seen))["Client address"] is verdict
+        assert verdicts(forwarding.check_forwarding(outside, seen))["Client address"] is verdict
 
 
 def test_an_app_that_trusts_any_forwarded_address_fails() -> None:
-    seen = Sight("http", "chat.example", "198.51.100.4", "", "", "198.51.100.4", True)
+    seen = SeenRequest("http", "chat.example", "198.51.100.4", "", "", "198.51.100.4", True)
     with Public("http://chat.example") as outside:
-        found = {one.what: one for one in forwarding.judged(outside, seen)}["Client address"]
-    assert found.verdict is Verdict.FAILED
+        found = {one.what: one for one in forwarding.check_forwarding(outside, seen)}[
+            "Client address"
+        ]
+    assert found.verdict is Status.FAILED
 
 
 def test_a_forged_address_is_tried_unless_this_machine_is_a_trusted_proxy(
@@ -99,15 +101,15 @@ def test_a_forged_address_is_tried_unless_this_machine_is_a_trusted_proxy(
         Relay(server.url, saying("X-Forwarded-For", forwarding.FORGED)) as relay,
         Public(relay.url) as outside,
     ):
-        seen = forwarding.sight(outside)
-    assert isinstance(seen, Sight)
+        seen = forwarding.fetch_seen_request(outside)
+    assert isinstance(seen, SeenRequest)
     assert seen.believes_forged is (seen.client == forwarding.FORGED)
     assert seen.forwarded_for in ("", forwarding.FORGED)
 
 
 def test_a_proxy_that_passes_on_a_clients_request_id_is_warned_of(server: Server) -> None:
     found = seen_through(Relay(server.url, saying("X-Forwarded-Proto", "http")))["Request id"]
-    assert found.verdict is Verdict.WARNING
+    assert found.verdict is Status.WARNING
     assert "X-Request-ID $request_id" in found.cure
     found = seen_through(Relay(server.url, saying("X-Request-ID", "the-proxys")))["Request id"]
-    assert found.verdict is Verdict.OK
+    assert found.verdict is Status.OK

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.contrib.staticfiles.storage import ManifestStaticFilesStorage, StaticFilesStorage
 
-from chatapp.checks.results import Verdict
+from chatapp.checks.results import Status
 from chatapp.doctor import machine
 from tests.doctor import only
 from tests.support.live import Site
@@ -14,10 +14,10 @@ from tests.support.live import Site
 
 def test_little_free_space_is_reported(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free
-    assert only(machine.disk(tmp_path, few=0, too_few=0)).verdict is Verdict.OK
-    assert only(machine.disk(tmp_path, few=2 * free, too_few=0)).verdict is Verdict.WARNING
-    assert only(machine.disk(tmp_path, 2 * free, 2 * free)).verdict is Verdict.FAILED
-    assert only(machine.disk(tmp_path / "none")).verdict is Verdict.FAILED
+    assert only(machine.disk(tmp_path, few=0, too_few=0)).verdict is Status.OK
+    assert only(machine.disk(tmp_path, few=2 * free, too_few=0)).verdict is Status.WARNING
+    assert only(machine.disk(tmp_path, 2 * free, 2 * free)).verdict is Status.FAILED
+    assert only(machine.disk(tmp_path / "none")).verdict is Status.FAILED
 
 
 @pytest.fixture
@@ -28,32 +28,32 @@ def collected(site: Site, tmp_path: Path) -> Path:
     return root
 
 
-def check(root: Path) -> tuple[Verdict, str]:
+def check(root: Path) -> tuple[Status, str]:
     found = only(machine.static_files(ManifestStaticFilesStorage(root), root))
     return found.verdict, found.found
 
 
 def test_collected_files_of_this_version_pass(collected: Path) -> None:
     verdict, found = check(collected)
-    assert verdict is Verdict.OK, found
+    assert verdict is Status.OK, found
 
 
 def test_collected_files_of_another_version_fail(collected: Path) -> None:
     script = collected / "js" / "scrolling.js"
     script.write_text(script.read_text() + "// as it was before")
     verdict, found = check(collected)
-    assert verdict is Verdict.FAILED
+    assert verdict is Status.FAILED
     assert found.startswith("1 of ")
 
 
 def test_a_missing_file_fails(collected: Path) -> None:
     (collected / "css" / "thread.css").unlink()
-    assert check(collected)[0] is Verdict.FAILED
+    assert check(collected)[0] is Status.FAILED
 
 
 def test_an_empty_directory_fails(tmp_path: Path) -> None:
-    assert check(tmp_path) == (Verdict.FAILED, f"none collected in {tmp_path}")
+    assert check(tmp_path) == (Status.FAILED, f"none collected in {tmp_path}")
 
 
 def test_with_debug_on_nothing_needs_to_be_collected() -> None:
-    assert only(machine.static_files(StaticFilesStorage(), None)).verdict is Verdict.SKIPPED
+    assert only(machine.static_files(StaticFilesStorage(), None)).verdict is Status.SKIPPED

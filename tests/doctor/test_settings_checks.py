@@ -8,7 +8,7 @@ import pytest
 from django.core import checks
 from pytest_django import Settings
 
-from chatapp.checks.results import Verdict
+from chatapp.checks.results import Status
 from chatapp.doctor import settings_checks
 from tests.doctor import only
 
@@ -16,84 +16,84 @@ URL = "https://chat.example"
 
 
 def test_debug_pages_fail(settings: Settings) -> None:
-    assert only(settings_checks.debug()).verdict is Verdict.OK
+    assert only(settings_checks.debug()).verdict is Status.OK
     settings.DEBUG = True
-    assert only(settings_checks.debug()).verdict is Verdict.FAILED
+    assert only(settings_checks.debug()).verdict is Status.FAILED
 
 
 @pytest.mark.parametrize(
     ("allowed", "url", "verdict"),
     [
-        (["localhost"], "", Verdict.OK),
-        (["localhost"], URL, Verdict.FAILED),
-        (["chat.example"], URL, Verdict.OK),
-        ([".example"], f"{URL}:8443/", Verdict.OK),
-        (["*"], "", Verdict.WARNING),
-        (["*"], URL, Verdict.WARNING),
+        (["localhost"], "", Status.OK),
+        (["localhost"], URL, Status.FAILED),
+        (["chat.example"], URL, Status.OK),
+        ([".example"], f"{URL}:8443/", Status.OK),
+        (["*"], "", Status.WARNING),
+        (["*"], URL, Status.WARNING),
     ],
 )
 def test_host_names_are_judged(
-    settings: Settings, allowed: list[str], url: str, verdict: Verdict
+    settings: Settings, allowed: list[str], url: str, verdict: Status
 ) -> None:
     settings.ALLOWED_HOSTS = allowed
     found = only(settings_checks.hosts(url))
     assert found.verdict is verdict
-    if url and verdict is not Verdict.OK:
+    if url and verdict is not Status.OK:
         assert found.cure == "Set ALLOWED_HOSTS=chat.example and restart."
 
 
 @pytest.mark.parametrize(
     ("trusted", "verdict"),
     [
-        (["127.0.0.1/32", "::ffff:127.0.0.1/128", "::1/128"], Verdict.OK),
-        (["10.0.0.0/8", "::ffff:10.0.0.0/104", "fd00::/8"], Verdict.OK),
-        (["203.0.113.9/32"], Verdict.OK),
-        (["0.0.0.0/0"], Verdict.FAILED),
-        (["::/0"], Verdict.FAILED),
-        (["8.0.0.0/8"], Verdict.FAILED),
+        (["127.0.0.1/32", "::ffff:127.0.0.1/128", "::1/128"], Status.OK),
+        (["10.0.0.0/8", "::ffff:10.0.0.0/104", "fd00::/8"], Status.OK),
+        (["203.0.113.9/32"], Status.OK),
+        (["0.0.0.0/0"], Status.FAILED),
+        (["::/0"], Status.FAILED),
+        (["8.0.0.0/8"], Status.FAILED),
     ],
 )
 def test_trusting_everyone_as_a_proxy_fails(
-    settings: Settings, trusted: list[str], verdict: Verdict
+    settings: Settings, trusted: list[str], verdict: Status
 ) -> None:
     settings.CHATAPP_TRUSTED_PROXIES = trusted
     assert only(settings_checks.trusted_proxies()).verdict is verdict
 
 
 def test_a_huge_body_limit_is_warned_of(settings: Settings) -> None:
-    assert only(settings_checks.body_limit()).verdict is Verdict.OK
+    assert only(settings_checks.body_limit()).verdict is Status.OK
     settings.CHATAPP_MAX_BODY_BYTES = 10**9
-    assert only(settings_checks.body_limit()).verdict is Verdict.WARNING
+    assert only(settings_checks.body_limit()).verdict is Status.WARNING
 
 
 @pytest.mark.parametrize(
     ("trusted", "url", "verdict"),
     [
-        ([], "", Verdict.WARNING),
-        ([], URL, Verdict.FAILED),
-        (["https://other.example"], URL, Verdict.FAILED),
-        ([URL], URL, Verdict.OK),
-        ([URL], f"{URL}:443/", Verdict.OK),
-        ([URL], "", Verdict.OK),
-        ([], "http://chat.example", Verdict.WARNING),
+        ([], "", Status.WARNING),
+        ([], URL, Status.FAILED),
+        (["https://other.example"], URL, Status.FAILED),
+        ([URL], URL, Status.OK),
+        ([URL], f"{URL}:443/", Status.OK),
+        ([URL], "", Status.OK),
+        ([], "http://chat.example", Status.WARNING),
     ],
 )
 def test_origins_are_judged(
-    settings: Settings, trusted: list[str], url: str, verdict: Verdict
+    settings: Settings, trusted: list[str], url: str, verdict: Status
 ) -> None:
     settings.CSRF_TRUSTED_ORIGINS = trusted
     settings.SESSION_COOKIE_SECURE = any(one.startswith("https") for one in trusted)
     found = only(settings_checks.origins(url))
     assert found.verdict is verdict
-    if verdict is Verdict.FAILED:
+    if verdict is Status.FAILED:
         assert f"CSRF_TRUSTED_ORIGINS={URL}" in found.cure
 
 
 @pytest.mark.parametrize(
-    ("mode", "verdict"), [(0o600, Verdict.OK), (0o644, Verdict.FAILED), (0o640, Verdict.FAILED)]
+    ("mode", "verdict"), [(0o600, Status.OK), (0o644, Status.FAILED), (0o640, Status.FAILED)]
 )
 def test_a_key_file_must_be_readable_only_by_its_owner(
-    tmp_path: Path, mode: int, verdict: Verdict
+    tmp_path: Path, mode: int, verdict: Status
 ) -> None:
     path = tmp_path / "secret_key"
     path.write_text("the secret itself")
@@ -102,7 +102,7 @@ def test_a_key_file_must_be_readable_only_by_its_owner(
     assert found.verdict is verdict
     assert f"{mode:04o}" in found.found
     assert "the secret itself" not in found.found + found.cure
-    if verdict is Verdict.FAILED:
+    if verdict is Status.FAILED:
         assert f"chmod 600 {path}" in found.cure
 
 
@@ -111,20 +111,20 @@ def test_a_key_file_of_another_user_fails(tmp_path: Path, monkeypatch: pytest.Mo
     path.touch(0o600)
     stranger = path.stat().st_uid + 1
     monkeypatch.setattr(os, "geteuid", lambda: stranger)
-    assert only(settings_checks.secret_key(path)).verdict is Verdict.FAILED
-    assert only(settings_checks.secret_key(tmp_path / "none")).verdict is Verdict.FAILED
+    assert only(settings_checks.secret_key(path)).verdict is Status.FAILED
+    assert only(settings_checks.secret_key(tmp_path / "none")).verdict is Status.FAILED
 
 
 @pytest.mark.parametrize(
     ("key", "verdict"),
     [
-        ("abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQR", Verdict.OK),
-        ("short", Verdict.FAILED),
-        ("a" * 60, Verdict.FAILED),
-        ("django-insecure-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF", Verdict.FAILED),
+        ("abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQR", Status.OK),
+        ("short", Status.FAILED),
+        ("a" * 60, Status.FAILED),
+        ("django-insecure-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF", Status.FAILED),
     ],
 )
-def test_a_key_in_the_environment_must_be_long_and_random(key: str, verdict: Verdict) -> None:
+def test_a_key_in_the_environment_must_be_long_and_random(key: str, verdict: Status) -> None:
     found = only(settings_checks.secret_key(Path("/nowhere"), key))
     assert found.verdict is verdict
     assert key not in found.found + found.cure
@@ -132,9 +132,9 @@ def test_a_key_in_the_environment_must_be_long_and_random(key: str, verdict: Ver
 
 @pytest.mark.parametrize(
     ("token", "verdict"),
-    [("", Verdict.OK), ("hunter2", Verdict.WARNING), ("k3jf8s0dkf93ksl20fk39dk2l4", Verdict.OK)],
+    [("", Status.OK), ("hunter2", Status.WARNING), ("k3jf8s0dkf93ksl20fk39dk2l4", Status.OK)],
 )
-def test_a_metrics_token_must_be_hard_to_guess(token: str, verdict: Verdict) -> None:
+def test_a_metrics_token_must_be_hard_to_guess(token: str, verdict: Status) -> None:
     found = only(settings_checks.metrics_token(token))
     assert found.verdict is verdict
     assert not token or token not in found.found + found.cure
@@ -160,9 +160,9 @@ def saying(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def test_djangos_checks_report_what_ours_do_not_cover(saying: Callable[..., None]) -> None:
-    assert only(settings_checks.django_checks()).verdict is Verdict.OK  # the real checks
+    assert only(settings_checks.django_checks()).verdict is Status.OK  # the real checks
     saying(checks.Warning("HSTS", id="security.W004"), checks.Warning("A", "Do B.", id="x.W1"))
     found = only(settings_checks.django_checks())
-    assert (found.verdict, found.found, found.cure) == (Verdict.WARNING, "x.W1: A", "Do B.")
+    assert (found.verdict, found.found, found.cure) == (Status.WARNING, "x.W1: A", "Do B.")
     saying(checks.Error("A", id="x.E1"))
-    assert only(settings_checks.django_checks()).verdict is Verdict.FAILED
+    assert only(settings_checks.django_checks()).verdict is Status.FAILED

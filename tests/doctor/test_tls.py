@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from chatapp.checks.results import Verdict
+from chatapp.checks.results import Status
 from chatapp.doctor import tls
 from chatapp.doctor.tls import certificate, redirect
 from tests.doctor import only, verdicts
@@ -32,13 +32,13 @@ def speaking(server: Server, authority: Authority) -> Iterator[Callable[[Context
 
 def test_a_good_certificate_passes(speaking: Callable[[Context], str]) -> None:
     protocol, found = certificate(speaking(lambda authority: authority.context()))
-    assert (protocol.verdict, protocol.found) == (Verdict.OK, "TLS 1.3")
-    assert (found.verdict, found.found) == (Verdict.OK, "valid for localhost, 90 days left")
+    assert (protocol.verdict, protocol.found) == (Status.OK, "TLS 1.3")
+    assert (found.verdict, found.found) == (Status.OK, "valid for localhost, 90 days left")
 
 
 def test_a_certificate_that_expires_soon_is_warned_of(speaking: Callable[[Context], str]) -> None:
     _, found = certificate(speaking(lambda authority: authority.context(days=5)))
-    assert (found.verdict, found.found) == (Verdict.WARNING, "valid for localhost, 5 days left")
+    assert (found.verdict, found.found) == (Status.WARNING, "valid for localhost, 5 days left")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_bad_certificates_fail(
     speaking: Callable[[Context], str], context: Context, words: str, cure: str
 ) -> None:
     found = only(certificate(speaking(context)))
-    assert (found.what, found.verdict) == ("Certificate", Verdict.FAILED)
+    assert (found.what, found.verdict) == ("Certificate", Status.FAILED)
     assert words.lower() in found.found.lower()
     assert cure in found.cure
 
@@ -64,32 +64,32 @@ def test_a_certificate_by_an_unknown_authority_fails(
     url = speaking(lambda authority: authority.context())
     monkeypatch.delenv("SSL_CERT_FILE")
     found = only(certificate(url))
-    assert found.verdict is Verdict.FAILED
+    assert found.verdict is Status.FAILED
     assert "chain" in found.cure
 
 
 def test_a_port_without_tls_fails(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "CONNECT_SECONDS", 0.3)  # Daphne waits for a line to end
     found = only(certificate(server.url.replace("http:", "https:")))
-    assert (found.what, found.verdict) == ("TLS", Verdict.FAILED)
+    assert (found.what, found.verdict) == ("TLS", Status.FAILED)
 
 
 @pytest.mark.network
 def test_an_unreachable_host_fails() -> None:
     found = only(certificate(f"https://127.0.0.1:{free_port()}"))
-    assert (found.what, found.verdict) == ("TLS", Verdict.FAILED)
+    assert (found.what, found.verdict) == ("TLS", Status.FAILED)
 
 
 def test_plain_http_is_skipped() -> None:
-    assert only(certificate("http://localhost")).verdict is Verdict.SKIPPED
+    assert only(certificate("http://localhost")).verdict is Status.SKIPPED
 
 
 def test_plain_http_must_redirect(server: Server) -> None:
-    def verdict_of(url: str) -> Verdict:
+    def verdict_of(url: str) -> Status:
         return verdicts(redirect(url, "https://chat.example"))["Plain http"]
 
-    assert verdict_of("") is Verdict.SKIPPED
-    assert verdict_of(f"http://127.0.0.1:{free_port()}") is Verdict.OK
-    assert verdict_of(f"{server.url}/healthz") is Verdict.WARNING
+    assert verdict_of("") is Status.SKIPPED
+    assert verdict_of(f"http://127.0.0.1:{free_port()}") is Status.OK
+    assert verdict_of(f"{server.url}/healthz") is Status.WARNING
     with Relay(server.url, tell=saying("Location", "https://chat.example/")) as relay:
-        assert verdict_of(f"{relay.url}/") is Verdict.OK
+        assert verdict_of(f"{relay.url}/") is Status.OK

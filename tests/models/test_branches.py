@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chatapp.models import Conversation, Deletion, Message, Upstream
 from chatapp.models import said as said_module
-from chatapp.models.said import FEW, Branch
+from chatapp.models.said import FEW, BranchHistory
 from chatapp.upstream.wire.history import NO_ANSWER, History
 from tests.models.test_rounds import round_of_a_call
 from tests.support.profile import scaled
@@ -104,7 +104,7 @@ def test_a_branch_leads_through_the_given_message_to_the_last_read_or_newest_one
             assert message.siblings == family
 
 
-def contents(branch: Branch) -> list[str]:
+def contents(branch: BranchHistory) -> list[str]:
     return [str(one["content"]) for one in branch.history().messages]
 
 

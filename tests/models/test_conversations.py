@@ -24,7 +24,7 @@ from chatapp.models import (
     User,
     conversations,
 )
-from chatapp.upstream.wire.estimates import Asked, estimate
+from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending, Reply
@@ -206,7 +206,7 @@ def test_sums_include_the_upper_bound_of_estimates(
 ) -> None:
     _, reply = asked(conversation, gateway, "Why?")
     history = History.of([{"role": "user", "content": "Why?"}])
-    estimated = estimate(Asked.of(history), [reply_of("So.")])
+    estimated = estimate(PromptSize.of(history), [reply_of("So.")])
     end(reply, reply_of("So."), Ending.STOPPED, Usage.estimated(estimated))
     found = Conversation.objects.with_usage().get()
     assert found.estimated_tokens == estimated.middle.total_tokens

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from pytest_django import Settings
 
-from chatapp.concurrency.token_bucket import Allowance
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import (
     Conversation,
     Deletion,
@@ -149,7 +149,7 @@ def test_a_fork_is_copied_in_short_transactions_and_shown_when_complete(
     for _ in range(3):
         _, last = answered(conversation, gateway, "x" * 900, last)
     assert last
-    copying = Fork(last.pk).begin(carol, Allowance(0, 10**9))
+    copying = Fork(last.pk).begin(carol, TokenBucket(0, 10**9))
     fork = copying.conversation
     lengths = []
     is_whole = False
@@ -166,7 +166,7 @@ def test_an_interrupted_fork_is_swept_away(
 ) -> None:
     monkeypatch.setattr(forks, "MESSAGES_AT_ONCE", 1)
     monkeypatch.setattr(temporary, "LEFT_FOR", timedelta())
-    copying = Fork(reply.pk).begin(carol, Allowance(0, 10**9))
+    copying = Fork(reply.pk).begin(carol, TokenBucket(0, 10**9))
     copying.step(carol)
     Deletion(conversation.view().thread[1].pk).store(carol)
     with pytest.raises(Refused, match="no longer exists"):
@@ -189,7 +189,7 @@ def test_forks_count_towards_a_persons_storage(
 
 
 def test_forking_has_an_hourly_limit_too(carol: User, reply: Message) -> None:
-    hourly = Allowance(0, 10_000)
+    hourly = TokenBucket(0, 10_000)
     forked(carol, reply.pk, hourly)
     forked(carol, reply.pk, hourly)
     with pytest.raises(Refused, match="within an hour"):

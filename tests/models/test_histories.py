@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from chatapp.models import Message
 from chatapp.models.rounds import CANCELLED, Round, RunState, ToolRun
-from chatapp.models.said import Branch
+from chatapp.models.said import BranchHistory
 from chatapp.models.turns import Turn
 from chatapp.upstream.wire.history import GO_ON, NO_ANSWER, NO_RESULT, History
 from tests.support.chat_templates import check, gemma
@@ -60,7 +60,7 @@ def sent(*messages: Message, instructions: str = "") -> list[Any]:
     """Return what is sent to the upstream to answer the last of these messages."""
     reply = Message(role="assistant", model="m")
     *before, last = messages
-    turn = Turn(Branch(others=before), last, reply, instructions=instructions)
+    turn = Turn(BranchHistory(others=before), last, reply, instructions=instructions)
     return list(turn.history.messages)
 
 

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from chatapp.models import Conversation, LegalHold, Message, Process, Refused, User, temporary
-from chatapp.models.legal_holds import Held
+from chatapp.models.legal_holds import UnderLegalHold
 from chatapp.models.temporary import LEFT_FOR
 from chatapp.realtime.worker.housekeeping import clean_up
 
@@ -64,7 +64,7 @@ def test_a_hold_on_one_conversation_does_not_protect_others(alice: User, olive: 
     held(alice, olive, kept)
     clean_up()
     assert alice.conversations.get() == kept
-    with pytest.raises(Held):
+    with pytest.raises(UnderLegalHold):
         kept.erase()
     assert kept.messages.count() == 3
 
@@ -87,7 +87,7 @@ def test_plain_deletes_are_blocked_by_a_hold_too(alice: User, olive: User) -> No
     conversation = with_messages(alice, "Kept")
     hold = held(alice, olive, conversation)
     for one in (conversation, alice):
-        with pytest.raises(Held):
+        with pytest.raises(UnderLegalHold):
             one.delete()
     hold.end(olive)
     alice.delete()

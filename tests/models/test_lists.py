@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatapp.models import Conversation, User, lists
-from chatapp.models.lists import Page, Place
+from chatapp.models.lists import ListPosition, Page
 from tests.support.profile import scaled
 
 NOW = timezone.now()
@@ -30,8 +30,8 @@ def ids(page: Page) -> list[UUID]:
     return [row.pk for row in page.rows]
 
 
-def place(page: Page, at: int) -> Place:
-    return Place(page.rows[at].updated_at, page.rows[at].pk)
+def place(page: Page, at: int) -> ListPosition:
+    return ListPosition(page.rows[at].updated_at, page.rows[at].pk)
 
 
 @settings(max_examples=scaled(10, 50), suppress_health_check=list(HealthCheck))

@@ -7,7 +7,7 @@ import pytest
 from django.apps import apps
 
 from chatapp.models import Conversation, Message, Upstream, Usage
-from chatapp.upstream.wire.estimates import Asked, estimate
+from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import NOTHING
 from chatapp.upstream.wire.reply import Ending, Reply
@@ -67,7 +67,7 @@ def test_an_interrupted_reply_costs_what_its_last_checkpoint_recorded(
 ) -> None:
     _, reply = asked(conversation, gateway, "Why?")
     reply.usage_so_far = Usage.estimated(
-        estimate(Asked.of(NOTHING), [reply_of("x" * 400), reply_of("y" * 400)])
+        estimate(PromptSize.of(NOTHING), [reply_of("x" * 400), reply_of("y" * 400)])
     ).as_record()
     Message.objects.checkpoint([growing(reply, reply_of("x" * 400))])
     assert Message.objects.interrupt_orphans() == 1

@@ -24,7 +24,7 @@ from chatapp.models import (
 )
 from chatapp.models.allowances import HELD
 from chatapp.models.limits import Measure, Period
-from chatapp.models.purses import LEAST_OUTPUT, OUTPUT, Purse, admit_again
+from chatapp.models.purses import LEAST_OUTPUT, OUTPUT, Reservation, admit_again
 from chatapp.upstream.wire.estimates import UPPER
 from tests.support.allowed import (
     HERE,
@@ -242,7 +242,7 @@ def test_a_retry_is_admitted_like_a_prompt(carol: User, model: ModelChoice) -> N
 # Growing
 
 
-def grow(purse: Purse) -> None:
+def grow(purse: Reservation) -> None:
     with purses.together([purse]):
         purses.grow([purse])
 

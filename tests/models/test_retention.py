@@ -29,7 +29,7 @@ from chatapp.models import (
 )
 from chatapp.models.audit import Broken
 from chatapp.models.conversations import ERASED_AT_ONCE
-from chatapp.models.retaining import Round
+from chatapp.models.retaining import RetentionRun
 from tests.support.clock import Step
 from tests.support.stored import end, reply_of
 
@@ -65,9 +65,9 @@ def keep(**days: int) -> Retention:
     return retention
 
 
-def apply() -> Round:
+def apply() -> RetentionRun:
     """Run a round to its end."""
-    round = Round()
+    round = RetentionRun()
     for _ in iter(round.step, False):
         pass
     round.record()
@@ -199,7 +199,7 @@ def test_a_round_is_bounded_and_the_next_one_continues(
 def test_withdrawing_the_setting_stops_a_running_round(alice: User, connected: Upstream) -> None:
     chat(alice, connected, "Old", 31)
     keep(conversation_days=30)
-    round = Round()
+    round = RetentionRun()
     assert round.step()  # deletes its messages
     Retention().store()
     assert not round.step()

@@ -23,7 +23,7 @@ from chatapp.models import (
     reindex,
     review_rules,
 )
-from chatapp.models.review_rules import Said, compiled, tried
+from chatapp.models.review_rules import RuleInput, compiled, tried
 from chatapp.upstream.wire.reply import Ending
 from tests.support.counting import less_than_counting
 from tests.support.stored import answered, asked, end, growing, reply_of, started_by
@@ -56,8 +56,8 @@ def found() -> list[tuple[str, str]]:
     return sorted(RuleFinding.objects.values_list("rule__name", "message__role"))
 
 
-def said(text: str, role: str = "user", cost: int | None = None) -> Said:
-    return Said(role, text, cost)
+def said(text: str, role: str = "user", cost: int | None = None) -> RuleInput:
+    return RuleInput(role, text, cost)
 
 
 @pytest.mark.parametrize(

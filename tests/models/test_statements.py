@@ -15,8 +15,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatapp.models import Conversation, Message, Upstream, Usage, User
-from chatapp.models.among import IsAmong, Keys
-from chatapp.models.statements import Among, Insert, Query, Update, Values, new
+from chatapp.models.among import KeyIn, Keys
+from chatapp.models.statements import Insert, PreparedIn, Query, Update, Values, build
 from tests.support.stored import answered
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +78,7 @@ def test_values_are_those_that_the_orm_would_return(
         .values_list("conversation", "role", "usage__total_tokens")
         .annotate(number=Count("*"))
     )
-    values = Values(lambda keys: by_role.filter(IsAmong(keys, "conversation")), Keys())
+    values = Values(lambda keys: by_role.filter(KeyIn(keys, "conversation")), Keys())
     for keys in ([conversation.pk, empty.pk], [empty.pk], []):
         assert values.all(keys) == list(by_role.filter(conversation__in=keys))
         assert values.count(keys) == by_role.filter(conversation__in=keys).count()
@@ -87,10 +87,10 @@ def test_values_are_those_that_the_orm_would_return(
     assert values.first([conversation.pk]) == (conversation.pk, reply.role, tokens, 1)
 
 
-@pytest.mark.parametrize("count", [0, 1, Among.AT_ONCE, Among.AT_ONCE + 1])
+@pytest.mark.parametrize("count", [0, 1, PreparedIn.AT_ONCE, PreparedIn.AT_ONCE + 1])
 def test_a_query_takes_any_number_of_values(carol: User, count: int) -> None:
     every = [carol.conversations.create(title=str(number)).pk for number in range(count + 1)]
-    among = Among(
+    among = PreparedIn(
         lambda *pks: Conversation.objects.filter(pk__in=pks).only("title"), Conversation._meta.pk
     )
     found = among.all(iter(every[:count]))
@@ -129,12 +129,14 @@ def test_a_new_instance_equals_one_that_its_model_makes(
 ) -> None:
     pk, now = uuid4(), timezone.now()
     given = {"conversation": conversation, "upstream": gateway, "model": "m", "content": "Why?"}
-    ours, its = (make(id=pk, created_at=now, **given) for make in (partial(new, Message), Message))
+    ours, its = (
+        make(id=pk, created_at=now, **given) for make in (partial(build, Message), Message)
+    )
     assert vars(ours) | {"_state": None} == vars(its) | {"_state": None}
     assert ours.conversation is conversation
-    other = new(Message)
-    assert other.pk != new(Message).pk
-    assert other.tool_runs is not new(Message).tool_runs
+    other = build(Message)
+    assert other.pk != build(Message).pk
+    assert other.tool_runs is not build(Message).tool_runs
     ours.save()
     assert Message.objects.get() == ours
 

@@ -3,7 +3,7 @@
 import pytest
 from pytest_django import Settings
 
-from chatapp.concurrency.token_bucket import Allowance
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import Conversation, Feedback, Project, Refused, Upstream, User
 from chatapp.models.storage import take_room
 from tests.support.stored import answered, forked
@@ -18,8 +18,8 @@ def small(settings: Settings) -> None:
     settings.CHATAPP_STORED_BYTES_PER_PERSON = LIMIT
 
 
-def ample() -> Allowance:
-    return Allowance(0, 10**9)
+def ample() -> TokenBucket:
+    return TokenBucket(0, 10**9)
 
 
 def test_projects_count_in_bytes(carol: User) -> None:
@@ -72,7 +72,7 @@ def test_a_note_older_than_the_quota_can_be_removed(
 
 
 def test_nobody_can_store_more_than_a_part_of_the_quota_per_hour(carol: User) -> None:
-    hourly = Allowance(0, 1000)
+    hourly = TokenBucket(0, 1000)
     take_room(carol, 600, hourly)
     with pytest.raises(Refused, match="within an hour"):
         take_room(carol, 600, hourly)

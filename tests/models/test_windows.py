@@ -9,7 +9,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatapp.models import Conversation, Message, Upstream, View
+from chatapp.models import Conversation, Message, ThreadPage, Upstream
 from chatapp.models.windows import MORE, WINDOW
 from tests.support.stored import MODEL, answered, end, reply_of
 
@@ -38,7 +38,7 @@ def long(conversation: Conversation) -> list[UUID]:
     return ids
 
 
-def numbers(view: View) -> list[int]:
+def numbers(view: ThreadPage) -> list[int]:
     return [int(message.content) for message in view.thread]
 
 

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.search.looks import Looks, Segment
+from chatapp.search.looks import Segment, SpellingPatterns
 from chatapp.text.indexing import Term, quoted, terms
 
 
 def marked(query: str, text: str) -> str:
-    return _with_brackets(Looks(_terms(query)).marked(text))
+    return _with_brackets(SpellingPatterns(_terms(query)).marked(text))
 
 
 def passage(query: str, text: str) -> str:
-    segments, _ = Looks(_terms(query)).passage(text)
+    segments, _ = SpellingPatterns(_terms(query)).passage(text)
     return _with_brackets(segments)
 
 
@@ -65,15 +65,15 @@ def test_a_passage_far_into_a_text_is_found_in_any_script(filler: str) -> None:
 
 
 def test_a_text_without_matches_is_shown_from_its_beginning() -> None:
-    segments, is_found = Looks(terms("zebra")).passage("One two " * 100)
+    segments, is_found = SpellingPatterns(terms("zebra")).passage("One two " * 100)
     assert not is_found
     assert segments[0].text.startswith("One two")
 
 
 @given(st.text(max_size=300), st.text(max_size=40))
 def test_marking_does_not_change_the_text(text: str, query: str) -> None:
-    looks = Looks(terms(query))
+    looks = SpellingPatterns(terms(query))
     assert "".join(one.text for one in looks.marked(text)) == "".join(
-        one.text for one in Looks([]).marked(text)
+        one.text for one in SpellingPatterns([]).marked(text)
     )
     looks.passage(text)

@@ -20,7 +20,7 @@ from pytest_django import Settings
 
 from chatapp.chat import actions as chat
 from chatapp.chat.consumer import TOO_MUCH
-from chatapp.concurrency.token_bucket import Allowance
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import AuditEvent, AuditHead, User
 from chatapp.sessions.rate_limits import allowances
 from chatapp.staff.admin.confirmed import LATE
@@ -393,7 +393,7 @@ def test_each_action_counts_against_the_allowance_of_its_person(home: House) -> 
     for attempt in attempts(home):
         name, _ = WHO[attempt.gates.who]
         client = browser(home.clients, "alice" if name == "nobody" else name)
-        allowances[int(client.session[SESSION_KEY])] = Allowance(0, 0)
+        allowances[int(client.session[SESSION_KEY])] = TokenBucket(0, 0)
         answer = attempt.by(client)
         if answer.status_code != HTTPStatus.TOO_MANY_REQUESTS:
             wrong[attempt.action] = answer.status_code
@@ -401,7 +401,7 @@ def test_each_action_counts_against_the_allowance_of_its_person(home: House) -> 
 
 
 async def test_each_socket_action_except_stop_counts_too(alice: User, tab: Tab) -> None:
-    allowances[alice.pk] = Allowance(0, 0)
+    allowances[alice.pk] = TokenBucket(0, 0)
     for action in sorted(ON_A_SOCKET, key="stop".__ne__):
         await tab.send(action=action)
         if action != "stop":

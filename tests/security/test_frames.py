@@ -20,17 +20,17 @@ from chatapp.models import (
     Message,
     Project,
     ReviewPolicy,
+    ThreadPage,
     Upstream,
     Usage,
-    View,
 )
 from chatapp.models.limits import Measure, Period
-from chatapp.models.meters import Meter
+from chatapp.models.meters import QuotaUsage
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.rendering import fragments
 from chatapp.rendering.fragments import LiveReply, ReplyView
 from chatapp.rendering.fragments.environment import draw
-from chatapp.rendering.fragments.replies import Waiting, waiting_frame
+from chatapp.rendering.fragments.replies import Waiting, waiting_fragment
 from chatapp.rendering.markdown import block_html
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.model_list import ListedModel
@@ -51,21 +51,21 @@ def drawn(text: str) -> str:
     prompt = Message(pk=PROMPT, role="user", content=text, conversation=conversation)
     reply = replied(text, conversation)
     upstream = Upstream(pk=1, name=text)
-    view = View(conversation, [prompt, reply], has_earlier=True, has_later=True)
+    view = ThreadPage(conversation, [prompt, reply], has_earlier=True, has_later=True)
     models = (ListedModel(text, text, 1000),)
     offers = [Offer(upstream, models), Offer(upstream, models), Offer(upstream, (), text)]
     return "".join(
         [
             fragments.thread_html(view, html_of),
-            fragments.snapshot_frame(ReplyView.of(reply, html_of)),
-            fragments.composer_frame(conversation, reply),
-            fragments.sidebar_frame(conversation, running=True),
-            fragments.problem_frame(text),
-            fragments.delay_frame(REPLY, text),
-            fragments.title_frame(conversation),
-            fragments.emptied_frame(CONVERSATION, text, ReviewPolicy(scope="all")),
-            waiting_frame(REPLY, Waiting(text)),
-            fragments.deleted_frame(Deleted(conversation, prompt, 1), REPLY),
+            fragments.snapshot_fragment(ReplyView.of(reply, html_of)),
+            fragments.composer_fragment(conversation, reply),
+            fragments.sidebar_fragment(conversation, running=True),
+            fragments.problem_fragment(text),
+            fragments.delay_fragment(REPLY, text),
+            fragments.title_fragment(conversation),
+            fragments.emptied_fragment(CONVERSATION, text, ReviewPolicy(scope="all")),
+            waiting_fragment(REPLY, Waiting(text)),
+            fragments.deleted_fragment(Deleted(conversation, prompt, 1), REPLY),
             draw("chat/_main.html", main(text, conversation, reply, offers)),
             draw("chat/_conversation_lists.html", listed(conversation) | {"projects": [project]}),
             draw("chat/_outline.html", outline(text, conversation)),
@@ -89,7 +89,7 @@ def main(
         "chosen_model": "",
         "at": None,
         "is_long": True,
-        "near": Meter(shared_limit(text), "all", 90, 0, 0, None),
+        "near": QuotaUsage(shared_limit(text), "all", 90, 0, 0, None),
         "thread": "",
         "suggestions": (text,),
         "first_steps": ("gateway", "people"),

@@ -15,7 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatapp.checks.results import Verdict
+from chatapp.checks.results import Status
 from chatapp.doctor import machine, settings_checks
 from chatapp.models import User
 from chatapp.server.data_dir import make_private
@@ -260,12 +260,12 @@ def test_other_directories_and_chosen_modes_stay_unchanged(
 def test_the_doctor_checks_who_may_read_the_data(tmp_path: Path, set_to: int, verdict: str) -> None:
     tmp_path.chmod(set_to)
     found = only(machine.data_dir(tmp_path))
-    assert found.verdict == Verdict(verdict)
+    assert found.verdict == Status(verdict)
     assert verdict == "ok" or f"chmod 700 {tmp_path}" in found.cure
 
 
 def test_the_doctor_warns_about_old_keys() -> None:
     assert list(settings_checks.old_keys([])) == []
     found = only(settings_checks.old_keys(["the-old-one"]))
-    assert found.verdict is Verdict.WARNING
+    assert found.verdict is Status.WARNING
     assert "the-old-one" not in found.found + found.cure

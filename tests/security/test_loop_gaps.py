@@ -16,11 +16,11 @@ import pytest
 from django.test import Client
 
 from bench.bombs import REPLIES, TEXTS
-from chatapp.models import Conversation, Message, View
-from chatapp.realtime.generation.flushes import Flushes
-from chatapp.realtime.generation.pace import Pace
+from chatapp.models import Conversation, Message, ThreadPage
+from chatapp.realtime.generation.flushes import FrameScheduler
+from chatapp.realtime.generation.pace import FlushRate
 from chatapp.realtime.viewers import Audience
-from chatapp.rendering.fragments import LiveReply, ThreadParts, snapshot_frame
+from chatapp.rendering.fragments import LiveReply, ThreadParts, snapshot_fragment
 from tests.support.counting import nothing_old, seconds_to_count
 from tests.support.fake_upstream import FakeUpstream, choice, delta, done, finish, role
 from tests.support.live import Site
@@ -119,7 +119,7 @@ async def test_a_long_thread_is_not_rendered_for_a_short_prompt(
     drawn: list[Message] = []
     draw = ThreadParts.of
 
-    def counted(view: View, *how: Any) -> ThreadParts:
+    def counted(view: ThreadPage, *how: Any) -> ThreadParts:
         drawn.extend(view.thread)
         return draw(view, *how)
 
@@ -194,12 +194,12 @@ class Watching:
 async def test_no_frame_overtakes_another_on_the_way_to_a_tab() -> None:
     message = Message(role="assistant", ending=Message.STREAMING, model="m")
     live, showing = LiveReply(message), set[Watching]()
-    flushes = Flushes(live, Audience(showing), Pace())
+    flushes = FrameScheduler(live, Audience(showing), FlushRate())
     template = f'<div id="messages"><div id="reply-{message.pk}"></div></div>'
     tabs = []
     for number in range(6):
         tabs.append(Watching(template, number % 3))
-        tabs[-1].page.swap(snapshot_frame(live.view()))
+        tabs[-1].page.swap(snapshot_fragment(live.view()))
         showing.add(tabs[-1])
     for number in range(40):
         live.append("answer", f"Some *words* {number}, and\n\n```python\nx = {number}\n```\n\n")
@@ -207,7 +207,7 @@ async def test_no_frame_overtakes_another_on_the_way_to_a_tab() -> None:
         await flushes.now()
     await flushes.last()
     whole = Page(template)
-    whole.swap(snapshot_frame(live.view()))
+    whole.swap(snapshot_fragment(live.view()))
     assert "Some words 39, and" in whole.region("answer")
     for tab in tabs:
         assert tab.page.region("answer") == whole.region("answer")

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils.http import urlsafe_base64_encode
 
-from chatapp.db.primary_keys import key_of
+from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Conversation, Upstream, User
 from tests.staff.review.conftest import Begin, begin  # noqa: F401 - a fixture
 from tests.staff.review.told import told_by
@@ -52,8 +52,8 @@ def filled(address: str) -> Iterator[str]:
 
 @numbers
 def test_a_key_consists_of_digits_that_fit_a_database(number: str) -> None:
-    assert key_of(number) == key_of("-1") == key_of("") == 0
-    assert key_of("9" * 18) == 999_999_999_999_999_999
+    assert parse_pk(number) == parse_pk("-1") == parse_pk("") == 0
+    assert parse_pk("9" * 18) == 999_999_999_999_999_999
 
 
 @numbers

@@ -12,10 +12,10 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from chatapp.checks.results import Verdict
+from chatapp.checks.results import Status
 from chatapp.doctor.upstreams import tool_servers
 from chatapp.models import Message, ToolServer, Upstream
-from chatapp.tools import offered_by, shared_toolbox
+from chatapp.tools import offered_by, shared_registry
 from tests.doctor import only
 from tests.management import Printed
 from tests.support.fake_upstream import FakeUpstream
@@ -110,11 +110,11 @@ def test_a_tool_server_is_not_contacted_without_its_headers(
     server = ToolServer.objects.get()
     tools, problem = async_to_sync(offered_by)(server)
     assert (tools, problem) == ([], server.secret_problem)
-    assert async_to_sync(shared_toolbox().problems)() == [server.secret_problem]
+    assert async_to_sync(shared_registry().problems)() == [server.secret_problem]
     listed = olives.get("/admin/chatapp/toolserver/").content.decode()
     assert "can&#x27;t be read: enter it again" in listed
     found = only(tool_servers())
-    assert found.verdict is Verdict.FAILED
+    assert found.verdict is Status.FAILED
     assert ciphertext not in found.found + found.cure
 
 

@@ -279,7 +279,7 @@ async def test_an_action_on_an_ended_session_is_answered_and_closes_the_socket(
 async def test_the_check_is_retried_while_the_database_is_unavailable(
     tab: Tab, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look, tried = validity.look, asyncio.Event()
+    look, tried = validity.check_access, asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def fail(*_: object) -> None:
@@ -287,10 +287,10 @@ async def test_the_check_is_retried_while_the_database_is_unavailable(
         raise OperationalError("away")
 
     monkeypatch.setattr(revocation, "TRY_AGAIN_SECONDS", 0.05)
-    monkeypatch.setattr(validity, "look", fail)
+    monkeypatch.setattr(validity, "check_access", fail)
     await database_sync_to_async(is_deactivated)(alice)
     await tried.wait()
-    monkeypatch.setattr(validity, "look", look)
+    monkeypatch.setattr(validity, "check_access", look)
     assert await tab.until_closed() == CloseCode.DEACTIVATED
 
 
@@ -304,7 +304,7 @@ def test_many_sessions_are_checked_in_two_queries(
     held |= {present(signed_in(bob).session.session_key): bob.pk for _ in range(100)}
     gets_a_new_password(bob)
     with django_assert_num_queries(2):
-        seen = validity.look((), held)
+        seen = validity.check_access((), held)
     assert seen.gone == set()
     assert seen.ended == {key for key, user in held.items() if user == bob.pk}
 
@@ -329,7 +329,7 @@ def test_a_session_is_judged_as_django_does(
     session.update(changes)
     session.save()
     key = present(session.session_key)
-    assert (key not in validity.look((), {key: alice.pk}).ended) == holds
+    assert (key not in validity.check_access((), {key: alice.pk}).ended) == holds
     assert (client.get("/").status_code == 200) == holds
 
 
@@ -338,7 +338,7 @@ def test_a_session_outlives_a_rotation_of_the_secret_key(alice: User, settings: 
     key = present(client.session.session_key)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "a new one"
-    assert validity.look((), {key: alice.pk}).ended == set()
+    assert validity.check_access((), {key: alice.pk}).ended == set()
     assert validity.person_of(key) == alice
     assert Session.objects.filter(pk=key).exists()
 

@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from chatapp.server import lanes
-from chatapp.server.lanes import Lane
+from chatapp.server.lanes import BoundedThreadPool
 
 WAIT_SECONDS = 60.0
 
@@ -22,19 +22,21 @@ async def held() -> AsyncIterator[threading.Event]:
 
 
 async def test_threads_are_reused() -> None:
-    lane = Lane(threads=3, at_once=1, name="test")
+    lane = BoundedThreadPool(threads=3, at_once=1, name="test")
     assert len({await lane.run(threading.get_ident) for _ in range(20)}) <= 3
 
 
 async def test_hundreds_of_calls_run_in_order() -> None:
-    lane = Lane(threads=1, at_once=1, name="test")  # a second thread could overtake the first
+    lane = BoundedThreadPool(
+        threads=1, at_once=1, name="test"
+    )  # a second thread could overtake the first
     done: list[int] = []
     await asyncio.gather(*(lane.run(lambda n=n: done.append(n)) for n in range(500)))  # type: ignore[misc]
     assert done == list(range(500))
 
 
 async def test_work_that_waits_does_not_block_the_rest(held: threading.Event) -> None:
-    lane = Lane(threads=2, at_once=1, name="test")
+    lane = BoundedThreadPool(threads=2, at_once=1, name="test")
     waiting = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
     async with asyncio.timeout(WAIT_SECONDS):
         assert await lane.run(lambda: "done") == "done"
@@ -44,7 +46,7 @@ async def test_work_that_waits_does_not_block_the_rest(held: threading.Event) ->
 
 
 async def test_work_cancelled_before_its_turn_never_starts(held: threading.Event) -> None:
-    lane = Lane(threads=1, at_once=1, name="test")
+    lane = BoundedThreadPool(threads=1, at_once=1, name="test")
     begun: list[str] = []
     first = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
     second = asyncio.create_task(lane.run(lambda: begun.append("second")))
@@ -59,7 +61,7 @@ async def test_work_cancelled_before_its_turn_never_starts(held: threading.Event
 async def test_work_cancelled_later_keeps_its_place_until_it_is_done(
     held: threading.Event,
 ) -> None:
-    lane = Lane(threads=2, at_once=1, name="test")
+    lane = BoundedThreadPool(threads=2, at_once=1, name="test")
     started = threading.Event()
 
     def work() -> None:
@@ -77,7 +79,7 @@ async def test_work_cancelled_later_keeps_its_place_until_it_is_done(
 
 
 async def test_an_exception_reaches_the_caller() -> None:
-    lane = Lane(threads=1, at_once=1, name="test")
+    lane = BoundedThreadPool(threads=1, at_once=1, name="test")
     with pytest.raises(ZeroDivisionError):
         await lane.run(lambda: 1 / 0)
     assert await lane.run(lambda: 1) == 1
@@ -87,7 +89,7 @@ async def test_finishing_cancels_work_that_waits_for_the_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(lanes, "FINISH_SECONDS", 0.05)
-    lane = Lane(threads=1, at_once=1, name="test")
+    lane = BoundedThreadPool(threads=1, at_once=1, name="test")
     has_begun = asyncio.Event()
 
     async def view() -> None:
@@ -103,7 +105,7 @@ async def test_finishing_cancels_work_that_waits_for_the_event_loop(
 
 
 async def test_finishing_waits_for_short_work(held: threading.Event) -> None:
-    lane = Lane(threads=1, at_once=1, name="test")
+    lane = BoundedThreadPool(threads=1, at_once=1, name="test")
     working = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
     await asyncio.sleep(0)
     asyncio.get_running_loop().call_soon(held.set)

@@ -6,18 +6,18 @@ from contextlib import closing
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from chatapp.server.listening import Doors, doors_of
+from chatapp.server.listening import Listeners, bind_listeners
 
 pytestmark = pytest.mark.server
 
 
-def address(doors: Doors) -> tuple[str, int]:
+def address(doors: Listeners) -> tuple[str, int]:
     host, port = doors.app.getsockname()[:2]
     return host, port
 
 
 def test_connections_are_refused_before_a_socket_is_opened() -> None:
-    [doors] = doors_of("127.0.0.1", 0, 1, has_demo=False)
+    [doors] = bind_listeners("127.0.0.1", 0, 1, has_demo=False)
     host = address(doors)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(host)
@@ -28,7 +28,7 @@ def test_connections_are_refused_before_a_socket_is_opened() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "[::1]"])
 def test_the_sockets_of_all_processes_have_one_address(host: str) -> None:
-    doors = doors_of(host, 0, 3, has_demo=True)
+    doors = bind_listeners(host, 0, 3, has_demo=True)
     assert len({address(one) for one in doors}) == 1
     assert len({one.demo.getsockname() for one in doors if one.demo}) == 1
     for one in doors:
@@ -36,30 +36,30 @@ def test_the_sockets_of_all_processes_have_one_address(host: str) -> None:
 
 
 def test_waiting_connections_are_accepted_by_the_next_process() -> None:
-    [doors] = doors_of("127.0.0.1", 0, 1, has_demo=False)
+    [doors] = bind_listeners("127.0.0.1", 0, 1, has_demo=False)
     host, inherited = address(doors), doors.app.dup()
     [first] = doors.open()
     with closing(inherited), closing(socket.create_connection(host)) as waiting:
         first.close()
-        [second] = Doors(inherited).open()
+        [second] = Listeners(inherited).open()
         with closing(second), closing(second.accept()[0]) as accepted:
             assert accepted.getpeername() == waiting.getsockname()
 
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_an_address_in_use_is_reported_in_a_sentence(processes: int) -> None:
-    taken = doors_of("127.0.0.1", 0, 2, has_demo=False)
+    taken = bind_listeners("127.0.0.1", 0, 2, has_demo=False)
     host, port = address(taken[0])
     listeners = [one for doors in taken for one in doors.open()]
     with pytest.raises(ImproperlyConfigured, match=f"{host}:{port} can't be listened on"):
-        doors_of(host, port, processes, has_demo=False)
+        bind_listeners(host, port, processes, has_demo=False)
     for one in listeners:
         one.close()
 
 
 def test_only_one_of_two_processes_can_listen_on_an_address() -> None:
-    [first] = doors_of("127.0.0.1", 0, 1, has_demo=False)
-    [second] = doors_of(*address(first), 1, has_demo=False)
+    [first] = bind_listeners("127.0.0.1", 0, 1, has_demo=False)
+    [second] = bind_listeners(*address(first), 1, has_demo=False)
     [listener] = first.open()
     with closing(listener), pytest.raises(ImproperlyConfigured, match="can't be listened on"):
         second.open()

@@ -5,15 +5,15 @@ from uuid import UUID, uuid4
 
 from chatapp.models import Allowance, Limit, ModelChoice, Price, Prompt, Turn, Upstream, Usage, User
 from chatapp.models.limits import Measure, Period
-from chatapp.models.purses import OUTPUT, Purse
-from chatapp.upstream.wire.estimates import Asked
+from chatapp.models.purses import OUTPUT, Reservation
+from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import History
 from tests.support.stored import MODEL, end, reply_of
 
 HERE = UUID(int=1)
 TEXT = "왜 하늘은 파란가요?"
-PROMPT = Asked.of(History.of([{"role": "user", "content": TEXT}])).upper_tokens
+PROMPT = PromptSize.of(History.of([{"role": "user", "content": TEXT}])).upper_tokens
 WHOLE = PROMPT + OUTPUT  # the reservation of a first prompt
 
 
@@ -43,7 +43,7 @@ def ask(user: User, model: ModelChoice, *others: ModelChoice) -> Turn:
     return Prompt(TEXT, model, id=uuid4(), others=others).store(user, HERE)
 
 
-def purse_of(turn: Turn) -> Purse:
+def purse_of(turn: Turn) -> Reservation:
     assert turn.purse
     return turn.purse
 

@@ -17,7 +17,7 @@ import traceback
 from pathlib import Path
 
 from chatapp.upstream.wire.decoder import EventDecoder
-from chatapp.upstream.wire.estimates import Asked, estimate
+from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.events import Event
 from chatapp.upstream.wire.history import NOTHING
 from chatapp.upstream.wire.logprobs import shown_tokens
@@ -112,7 +112,7 @@ def check(data: bytes, places: list[int]) -> None:
             raise Wrong("there is a NUL in a text")
         assert reply.ending in Ending
         assert not reply.wants_tools or reply.tool_calls
-        estimate(Asked.of(NOTHING), [reply])
+        estimate(PromptSize.of(NOTHING), [reply])
         stored = [*reply.sources, *reply.left_out, reply.error.message if reply.error else ""]
         if any("\0" in text for text in stored):
             raise Wrong("there is a NUL in what is kept besides")

@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 from django.db import connection
 
-from chatapp.concurrency.token_bucket import Allowance
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import Conversation, Fork, Message, Upstream, Usage, User
 from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta
 from chatapp.upstream.wire.reply import Ending, Reply
@@ -36,9 +36,9 @@ def answered(
     return prompt, reply
 
 
-def forked(user: User, message: UUID, hourly: Allowance | None = None) -> Conversation:
+def forked(user: User, message: UUID, hourly: TokenBucket | None = None) -> Conversation:
     """Fork a conversation from this message, running all copy steps."""
-    copying = Fork(message).begin(user, hourly or Allowance(0, 10**9))
+    copying = Fork(message).begin(user, hourly or TokenBucket(0, 10**9))
     while not copying.step(user):
         pass
     return copying.conversation

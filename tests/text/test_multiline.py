@@ -23,7 +23,7 @@ from chatapp.models.legal_holds import LONGEST_REASON
 from chatapp.models.projects import LONGEST_INSTRUCTIONS
 from chatapp.models.review_rules import LONGEST_WORDS, MOST_WORDS
 from chatapp.models.reviews import LONGEST_NOTE
-from chatapp.text.multiline import LinesField
+from chatapp.text.multiline import MultilineField
 from tests.staff.review.conftest import Begin, begin  # noqa: F401 - a fixture
 from tests.staff.review.test_rules import REASON, seal_of
 
@@ -43,7 +43,7 @@ def sent(text: str) -> str:
 
 @pytest.mark.parametrize("typed", ["a\r\nb\r\n\r\nc", "a\rb\r\rc", "a\nb\n\nc", "a\r\nb\r\r\nc"])
 def test_line_breaks_are_saved_as_line_feeds(typed: str) -> None:
-    assert LinesField(max_length=6).clean(typed) == "a\nb\n\nc"
+    assert MultilineField(max_length=6).clean(typed) == "a\nb\n\nc"
 
 
 def test_text_within_its_maximum_length_is_saved_as_typed(
@@ -115,4 +115,4 @@ def test_every_textarea_uses_a_lines_field(rf: RequestFactory, olive: User) -> N
         if isinstance(field.widget, forms.Textarea) and not isinstance(field, forms.JSONField)
     }
     assert len(fields) > 8
-    assert [where for where, field in fields.items() if not isinstance(field, LinesField)] == []
+    assert [where for where, field in fields.items() if not isinstance(field, MultilineField)] == []

@@ -25,7 +25,7 @@ from chatapp.models import (
     User,
 )
 from chatapp.realtime.titling.wording import title_in
-from chatapp.text.visible import SeenField, from_first_seen, is_blank
+from chatapp.text.visible import VisibleCharField, from_first_visible, is_blank
 from tests.conftest import PASSWORD
 from tests.staff.review.conftest import Begin, begin  # noqa: F401 - a fixture
 from tests.staff.review.test_rules import WORDS
@@ -55,12 +55,12 @@ def test_text_of_invisible_characters_is_blank() -> None:
 
 
 def test_a_field_keeps_text_with_a_visible_character_unchanged() -> None:
-    assert SeenField().clean("\u200b\u2764\ufe0f") == "\u200b\u2764\ufe0f"
-    assert SeenField(required=False).clean(ZERO_WIDTH) == ""
+    assert VisibleCharField().clean("\u200b\u2764\ufe0f") == "\u200b\u2764\ufe0f"
+    assert VisibleCharField(required=False).clean(ZERO_WIDTH) == ""
     with pytest.raises(ValidationError):
-        SeenField().clean(ZERO_WIDTH)
-    assert from_first_seen("\u200b \u3164a\u200bb") == "a\u200bb"
-    assert from_first_seen(ZERO_WIDTH) == ""
+        VisibleCharField().clean(ZERO_WIDTH)
+    assert from_first_visible("\u200b \u3164a\u200bb") == "a\u200bb"
+    assert from_first_visible(ZERO_WIDTH) == ""
 
 
 @pytest.mark.parametrize("message", [ZERO_WIDTH, f"{HANGUL_FILLER}\n{BRAILLE_BLANK}", " "])

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from chatapp.models import ToolServer
-from chatapp.tools import Toolbox, ToolResult, close_shared_toolbox, shared_toolbox
+from chatapp.tools import ToolRegistry, ToolResult, close_shared_registry, shared_registry
 from chatapp.tools.clock import CLOCK
 from chatapp.tools.settings import ServerSettings
-from chatapp.tools.shelf import Shelf
+from chatapp.tools.shelf import ToolSource
 from tests.support.present import present
 from tests.tools.witness import COMMAND, ROOT, STDIO
 
@@ -40,10 +40,10 @@ async def until(server: subprocess.Popen[str], line: str) -> None:
 
 
 @pytest.fixture
-async def box(db: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Toolbox]:
+async def box(db: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ToolRegistry]:
     """A toolbox that waits long enough for first listings on a busy machine."""
     monkeypatch.setattr("chatapp.tools.toolbox.PATIENCE_SECONDS", 30.0)
-    box = Toolbox()
+    box = ToolRegistry()
     yield box
     await box.aclose()
 
@@ -55,18 +55,18 @@ async def files(db: None, url: str) -> ToolServer:
     )
 
 
-async def result_of(box: Toolbox, name: str, arguments: dict[str, object]) -> ToolResult:
+async def result_of(box: ToolRegistry, name: str, arguments: dict[str, object]) -> ToolResult:
     """Call a tool by name, as for a model."""
     return await box.call(present(await box.find(name)), arguments)
 
 
-async def test_without_servers_only_the_clock_is_offered(box: Toolbox) -> None:
+async def test_without_servers_only_the_clock_is_offered(box: ToolRegistry) -> None:
     assert await box.tools() == [CLOCK]
     assert (await result_of(box, CLOCK.name, {})).text.startswith("It is ")
 
 
 async def test_a_servers_tools_are_offered_with_its_name_as_prefix(
-    box: Toolbox, files: ToolServer
+    box: ToolRegistry, files: ToolServer
 ) -> None:
     tools = await box.tools()
     assert {f"files__{name}" for name in ALL} < {tool.name for tool in tools}
@@ -78,7 +78,7 @@ async def test_a_servers_tools_are_offered_with_its_name_as_prefix(
 
 
 async def test_a_person_is_asked_first_unless_a_tool_is_exempt(
-    box: Toolbox, files: ToolServer
+    box: ToolRegistry, files: ToolServer
 ) -> None:
     asking = {tool.own_name for tool in await box.tools() if tool.asks_first}
     assert asking & {*ALL} == ALL - {"echo", "add"}
@@ -87,15 +87,15 @@ async def test_a_person_is_asked_first_unless_a_tool_is_exempt(
     assert not any(tool.asks_first for tool in await box.tools())
 
 
-async def test_a_call_is_sent_to_the_tools_server(box: Toolbox, files: ToolServer) -> None:
+async def test_a_call_is_sent_to_the_tools_server(box: ToolRegistry, files: ToolServer) -> None:
     assert (await result_of(box, "files__echo", {"text": "hello"})).text == "hello"
 
 
-async def test_a_result_is_cut_at_the_servers_limit(box: Toolbox, files: ToolServer) -> None:
+async def test_a_result_is_cut_at_the_servers_limit(box: ToolRegistry, files: ToolServer) -> None:
     assert "the limit is 1,000" in (await result_of(box, "files__big", {"size": 2000})).text
 
 
-async def test_failures_become_results(box: Toolbox, files: ToolServer) -> None:
+async def test_failures_become_results(box: ToolRegistry, files: ToolServer) -> None:
     results = [
         await result_of(box, "files__echo", {"text": float("nan")}),
         await result_of(box, "files__add", {"a": "one"}),
@@ -106,7 +106,7 @@ async def test_failures_become_results(box: Toolbox, files: ToolServer) -> None:
 
 
 async def test_a_failing_server_is_reported_and_does_not_affect_others(
-    box: Toolbox, files: ToolServer
+    box: ToolRegistry, files: ToolServer
 ) -> None:
     await ToolServer.objects.acreate(name="gone", url="http://127.0.0.1:1/mcp")
     assert {"current_date_and_time", "files__echo"} <= {tool.name for tool in await box.tools()}
@@ -116,7 +116,7 @@ async def test_a_failing_server_is_reported_and_does_not_affect_others(
 
 
 async def test_a_slow_server_does_not_delay_the_chat(
-    box: Toolbox, db: None, monkeypatch: pytest.MonkeyPatch
+    box: ToolRegistry, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatapp.tools.toolbox.PATIENCE_SECONDS", 0.05)
     await ToolServer.objects.acreate(
@@ -129,16 +129,16 @@ async def test_a_slow_server_does_not_delay_the_chat(
 
 
 async def test_an_old_listing_is_refreshed_in_the_background(
-    box: Toolbox, files: ToolServer, monkeypatch: pytest.MonkeyPatch
+    box: ToolRegistry, files: ToolServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    renewed: list[Shelf] = []
-    renew = Shelf.renew
+    renewed: list[ToolSource] = []
+    renew = ToolSource.renew
 
-    def noted(shelf: Shelf) -> asyncio.Task[None] | None:
+    def noted(shelf: ToolSource) -> asyncio.Task[None] | None:
         renewed.append(shelf)
         return renew(shelf)
 
-    monkeypatch.setattr(Shelf, "renew", noted)
+    monkeypatch.setattr(ToolSource, "renew", noted)
     await box.tools()
     [shelf] = renewed
     before = shelf.listing
@@ -151,7 +151,7 @@ async def test_an_old_listing_is_refreshed_in_the_background(
 
 
 async def test_a_disabled_server_is_closed_and_its_tools_disappear(
-    box: Toolbox, files: ToolServer, server: subprocess.Popen[str]
+    box: ToolRegistry, files: ToolServer, server: subprocess.Popen[str]
 ) -> None:
     call = asyncio.create_task(result_of(box, "files__slow", {"name": "a"}))
     await until(server, "running a")
@@ -164,7 +164,9 @@ async def test_a_disabled_server_is_closed_and_its_tools_disappear(
     assert (late.text, late.is_error) == ("The tool server files is no longer available.", True)
 
 
-async def test_a_command_that_dies_gives_a_result_and_is_restarted(box: Toolbox, db: None) -> None:
+async def test_a_command_that_dies_gives_a_result_and_is_restarted(
+    box: ToolRegistry, db: None
+) -> None:
     await ToolServer.objects.acreate(
         name="files",
         transport=ToolServer.Transport.STDIO,
@@ -178,16 +180,16 @@ async def test_a_command_that_dies_gives_a_result_and_is_restarted(box: Toolbox,
 
 
 async def test_a_call_overtaken_by_a_change_does_not_start_the_server(
-    box: Toolbox, files: ToolServer
+    box: ToolRegistry, files: ToolServer
 ) -> None:
-    shelf = Shelf(ServerSettings.of(files))
+    shelf = ToolSource(ServerSettings.of(files))
     call = asyncio.create_task(shelf.call("echo", {"text": "hello"}))
     await asyncio.sleep(0)  # it waits for the import, in a thread
     await shelf.aclose()
     assert "its settings were changed" in (await call).text
 
 
-async def test_a_changed_server_is_reconnected(box: Toolbox, files: ToolServer) -> None:
+async def test_a_changed_server_is_reconnected(box: ToolRegistry, files: ToolServer) -> None:
     await box.tools()
     files.name = "documents"
     await files.asave()
@@ -195,7 +197,7 @@ async def test_a_changed_server_is_reconnected(box: Toolbox, files: ToolServer) 
 
 
 async def test_cancelling_a_call_cancels_it_at_the_server(
-    box: Toolbox, files: ToolServer, server: subprocess.Popen[str]
+    box: ToolRegistry, files: ToolServer, server: subprocess.Popen[str]
 ) -> None:
     call = asyncio.create_task(result_of(box, "files__slow", {"name": "a"}))
     await until(server, "running a")
@@ -206,11 +208,11 @@ async def test_cancelling_a_call_cancels_it_at_the_server(
 
 
 async def test_the_process_has_one_toolbox(db: None) -> None:
-    first = shared_toolbox()
-    assert shared_toolbox() is first
-    await close_shared_toolbox()
-    assert shared_toolbox() is not first
-    await close_shared_toolbox()
+    first = shared_registry()
+    assert shared_registry() is first
+    await close_shared_registry()
+    assert shared_registry() is not first
+    await close_shared_registry()
 
 
 @pytest.mark.server

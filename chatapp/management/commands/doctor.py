@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatapp.checks.results import Finding, Verdict
+from chatapp.checks.results import CheckResult, Status
 from chatapp.doctor import IDLE_SECONDS, Title, examine, lines, summary
 
 MAX_WIDTH = 100
@@ -35,26 +35,26 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
-        findings: list[Finding] = []
+        findings: list[CheckResult] = []
         for part in examine(options["url"] or "", options["idle"], progress=self.show_waiting):
             match part:
                 case Title(text):
                     self._write(f"\n{self.style.MIGRATE_HEADING(text)}" if findings else text)
-                case Finding():
+                case CheckResult():
                     findings.append(part)
                     self._show(part)
         self._write(f"\n{summary(findings)}")
-        count = sum(finding.verdict is Verdict.FAILED for finding in findings)
+        count = sum(finding.verdict is Status.FAILED for finding in findings)
         if count:
             raise CommandError(f"{count} check{'s' if count > 1 else ''} failed.")
 
-    def _show(self, finding: Finding) -> None:
+    def _show(self, finding: CheckResult) -> None:
         paint = {
-            Verdict.OK: self.style.SUCCESS,
-            Verdict.NOTE: self.style.NOTICE,
-            Verdict.WARNING: self.style.WARNING,
-            Verdict.FAILED: self.style.ERROR,
-            Verdict.SKIPPED: self.style.NOTICE,
+            Status.OK: self.style.SUCCESS,
+            Status.NOTE: self.style.NOTICE,
+            Status.WARNING: self.style.WARNING,
+            Status.FAILED: self.style.ERROR,
+            Status.SKIPPED: self.style.NOTICE,
         }[finding.verdict]
         first, *rest = lines(finding, self._width)
         self._erase()

@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatapp.management.targets import add_target_arguments, target_endpoint
 from chatapp.upstream.check.answers import Answer, answer_of
 from chatapp.upstream.check.problems import problem_of_error
-from chatapp.upstream.check.report import sentences, visible, visible_finding
+from chatapp.upstream.check.report import sentences, visible, visible_result
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.recordings import Recording
 from chatapp.upstream.wire.errors import UpstreamFailed
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         try:
             recording = asyncio.run(_record(endpoint, options["model"], options["prompt"]))
         except UpstreamFailed as failed:
-            problem = sentences(visible_finding(problem_of_error(failed.error), endpoint.secret))
+            problem = sentences(visible_result(problem_of_error(failed.error), endpoint.secret))
             raise CommandError(f"Nothing was recorded. {problem}") from failed
         with _reporting_errors(file):
             file.write_text(recording.dump(), encoding="utf-8", newline="")

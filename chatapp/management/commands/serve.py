@@ -13,11 +13,11 @@ from django.urls import reverse
 
 from chatapp.management.sentences import in_sentences
 from chatapp.management.serving import Serving
-from chatapp.management.supervisor import Post, Supervisor
+from chatapp.management.supervisor import Supervisor, WorkerSlot
 from chatapp.management.upgrading import upgrade
 from chatapp.rendering import fragments
 from chatapp.server.data_dir import make_private
-from chatapp.server.listening import Doors, doors_of
+from chatapp.server.listening import Listeners, bind_listeners
 
 
 class Command(BaseCommand):
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         with in_sentences():
             make_private(settings.DATA_DIR)
         demo_key = "" if settings.OPENAI_BASE_URL else secrets.token_urlsafe()
-        doors = doors_of(settings.HOST, settings.PORT, workers, has_demo=bool(demo_key))
+        doors = bind_listeners(settings.HOST, settings.PORT, workers, has_demo=bool(demo_key))
         if post := _post(doors):
             Serving(post, demo_key, self._say).run()
 
@@ -64,10 +64,10 @@ class Command(BaseCommand):
                 os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def _post(doors: list[Doors]) -> Post | None:
+def _post(doors: list[Listeners]) -> WorkerSlot | None:
     """Return what this process should serve, or None if it is a supervisor that is done."""
     if len(doors) == 1:
-        return Post(doors[0])
+        return WorkerSlot(doors[0])
     _import_shared_modules()
     connection.close()
     if connection.vendor == "postgresql":

@@ -14,7 +14,7 @@ from chatapp.models.audit.erasing import forget, say_emptied
 from chatapp.models.audit.events import AuditDetail, AuditEvent, AuditHead
 from chatapp.models.audit.pruning import Pruned, prune
 from chatapp.models.audit.recording import record
-from chatapp.models.audit.verifying import Broken, Head, Verdict, check_some, head_now, verify
+from chatapp.models.audit.verifying import Broken, Head, VerifiedLog, check_some, head_now, verify
 
 __all__ = [
     "ACTIONS",
@@ -24,7 +24,7 @@ __all__ = [
     "Broken",
     "Head",
     "Pruned",
-    "Verdict",
+    "VerifiedLog",
     "check_some",
     "forget",
     "head_now",

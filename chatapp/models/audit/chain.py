@@ -19,7 +19,7 @@ SALT_BYTES = 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Said(NamedTuple):
+class EventFields(NamedTuple):
     """The fields of an event, in the order in which they are hashed."""
 
     sequence: int
@@ -39,11 +39,11 @@ class Said(NamedTuple):
         return _text([FORM, self.sequence, moment, *self[2:]])
 
 
-def signature(secret: bytes, said: Said) -> str:
+def signature(secret: bytes, said: EventFields) -> str:
     return hmac.digest(secret, b"event" + said.text, "sha256").hex()
 
 
-def link(said: Said, mac: str) -> str:
+def link(said: EventFields, mac: str) -> str:
     """Return the hash of this event that the next event contains."""
     return hashlib.sha256(said.text + mac.encode()).hexdigest()
 

@@ -43,8 +43,8 @@ class AuditEvent(models.Model):
         return f"event {self.sequence}: {self.action}"
 
     @property
-    def said(self) -> chain.Said:
-        return chain.Said(*(getattr(self, name) for name in chain.Said._fields))
+    def said(self) -> chain.EventFields:
+        return chain.EventFields(*(getattr(self, name) for name in chain.EventFields._fields))
 
     @property
     def link(self) -> str:

@@ -12,7 +12,7 @@ from chatapp.models.audit import chain, keys
 from chatapp.models.audit.actions import ACTIONS
 from chatapp.models.audit.details import content_of
 from chatapp.models.audit.events import ONLY, AuditDetail, AuditEvent, AuditHead
-from chatapp.models.statements import Insert, Query, Update, new, run_with_commit
+from chatapp.models.statements import Insert, Query, Update, build, run_with_commit
 from chatapp.models.users import User
 
 # Events about these only contain ids: text that people have written must not get into the log, and
@@ -102,7 +102,7 @@ def append(
     # Check this only now, since erasing a person locks the head, too.
     if content and User.objects.filter(pk__in=filter(None, people)).count() < len(people):
         content = detail_hash = ""
-    fields = chain.Said(
+    fields = chain.EventFields(
         sequence=head.sequence + 1,
         at=head.now,
         action=action,
@@ -114,12 +114,12 @@ def append(
         key=key.id,
         previous=head.link,
     )
-    event = new(AuditEvent, **fields._asdict(), mac=chain.signature(key.secret, fields))
+    event = build(AuditEvent, **fields._asdict(), mac=chain.signature(key.secret, fields))
     head.sequence, head.link = event.sequence, event.link
     sign(head, key)
     writes: list[tuple[Insert | Update, models.Model]] = [(_EVENT, event), (_HEAD, head)]
     if content:
-        detail_row = new(AuditDetail, event_id=event.sequence, salt=salt, content=content)
+        detail_row = build(AuditDetail, event_id=event.sequence, salt=salt, content=content)
         writes.insert(1, (_DETAIL, detail_row))
     run_with_commit(*writes)
     return event

@@ -36,7 +36,7 @@ class Head(NamedTuple):
 
 
 @dataclass
-class Verdict:
+class VerifiedLog:
     """What was found in an unchanged log."""
 
     events: int = 0
@@ -61,14 +61,14 @@ def head_now() -> Head:
     return Head(found.sequence, found.link) if found else Head(0, chain.GENESIS)
 
 
-def verify(expected: Collection[Head] = ()) -> Verdict:
+def verify(expected: Collection[Head] = ()) -> VerifiedLog:
     """Verify the whole log. Raises `Broken` if it was changed or lacks an expected head."""
     with only_one_process(LOCK):
         head = AuditHead.objects.filter(pk=ONLY).first()
         if head is None:
             if AuditEvent.objects.exists() or any(one.sequence for one in expected):
                 raise Broken("The log's head is missing.")
-            return Verdict()
+            return VerifiedLog()
         return _Reading(head, expected).verdict()
 
 
@@ -77,7 +77,7 @@ class _Reading:
         self._head = head
         self._expected = {one.sequence: one.link for one in expected}
         self._keys = keys.known()
-        self._found = Verdict(head=Head(head.sequence, head.link))
+        self._found = VerifiedLog(head=Head(head.sequence, head.link))
         self._unchecked: int | None = None  # the first event that nothing vouches for yet
         self._pruned_to = 0
         # The last event with an erased detail, by actor and person.
@@ -85,7 +85,7 @@ class _Reading:
         self._erased_people: set[int] = set()
         self._emptied_to = 0
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> VerifiedLog:
         self._check_head()
         number, link = None, None
         for event in events_between(self._head.pruned_to, self._head.sequence):

@@ -9,26 +9,31 @@ yields to its worker as events.
 Imports `realtime.journal`, `realtime.viewers` and what is below `realtime`.
 """
 
-from chatapp.realtime.cluster.alone import Alone, NoHeartbeat
+from chatapp.realtime.cluster.alone import NullBus, NullHeartbeat
 from chatapp.realtime.cluster.bus import Bus
-from chatapp.realtime.cluster.cluster import Cluster, Event, SnapshotAsked, Stale
-from chatapp.realtime.cluster.heartbeat import Beating, Heartbeat, Sighting, Streaming
+from chatapp.realtime.cluster.cluster import Cluster, Event, SnapshotRequested, StaleViewers
+from chatapp.realtime.cluster.heartbeat import (
+    Heartbeat,
+    HeartbeatReport,
+    HeartbeatSource,
+    StreamingReply,
+)
 from chatapp.realtime.cluster.layer import LayerBus, post_from_outside
 from chatapp.realtime.cluster.remote import RemoteReply
 
 __all__ = [
-    "Alone",
-    "Beating",
     "Bus",
     "Cluster",
     "Event",
     "Heartbeat",
+    "HeartbeatReport",
+    "HeartbeatSource",
     "LayerBus",
-    "NoHeartbeat",
+    "NullBus",
+    "NullHeartbeat",
     "RemoteReply",
-    "Sighting",
-    "SnapshotAsked",
-    "Stale",
-    "Streaming",
+    "SnapshotRequested",
+    "StaleViewers",
+    "StreamingReply",
     "post_from_outside",
 ]

@@ -1,20 +1,20 @@
 """Null objects for a worker without peers, so that no caller has to ask whether there are any.
 
-Without `REDIS_URL` there is only one worker, and its bus is `Alone`. A worker that was not started
+Without `REDIS_URL` there is only one worker, and its bus is `NullBus`. A worker that was not started
 by `manage.py serve` (in a test, in another server) is not registered in the database either, and
-its heartbeat is `NoHeartbeat`.
+its heartbeat is `NullHeartbeat`.
 """
 
 import time
 from collections.abc import AsyncGenerator
 from uuid import UUID
 
-from chatapp.realtime.cluster.bus import Bus, Heard, HeardAgain
-from chatapp.realtime.cluster.heartbeat import Beating, Shown, Sighting
+from chatapp.realtime.cluster.bus import Bus, BusRecovered, MessageReceived
+from chatapp.realtime.cluster.heartbeat import HeartbeatReport, HeartbeatSource, ShownConversations
 from chatapp.realtime.cluster.messages import Message
 
 
-class Alone(Bus):
+class NullBus(Bus):
     has_others = False
     answers = True
     answers_since = 0.0
@@ -35,7 +35,7 @@ class Alone(Bus):
 
     def unsubscribe(self, user: int) -> None: ...
 
-    async def received(self) -> AsyncGenerator[Heard | HeardAgain, None]:
+    async def received(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
         return
         yield
 
@@ -44,13 +44,13 @@ class Alone(Bus):
     async def until_sent(self) -> None: ...
 
 
-class NoHeartbeat(Beating):
+class NullHeartbeat(HeartbeatSource):
     database_answers = True
 
     def was_given_up(self, since: float) -> bool:
         return False
 
-    async def sightings(self, shown: Shown) -> AsyncGenerator[Sighting, None]:
+    async def sightings(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
         return
         yield
 

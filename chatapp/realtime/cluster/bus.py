@@ -12,13 +12,13 @@ from chatapp.realtime.cluster.messages import Message
 
 
 @dataclass(frozen=True)
-class Heard:
+class MessageReceived:
     sender: UUID
     message: Message
 
 
 @dataclass(frozen=True)
-class HeardAgain:
+class BusRecovered:
     """The bus works again after an outage, during which messages were lost."""
 
 
@@ -55,7 +55,7 @@ class Bus(Protocol):
 
     def unsubscribe(self, user: int) -> None: ...
 
-    def received(self) -> AsyncGenerator[Heard | HeardAgain, None]:
+    def received(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
         """Yield what arrives until the reading task is cancelled, through outages of the layer."""
 
     async def run(self) -> None:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import assert_never
 from uuid import UUID
 
-from chatapp.realtime.cluster.bus import Bus, Heard, HeardAgain
+from chatapp.realtime.cluster.bus import Bus, BusRecovered, MessageReceived
 from chatapp.realtime.cluster.followers import RENEW_SECONDS, Followers
-from chatapp.realtime.cluster.heartbeat import Sighting, Streaming
+from chatapp.realtime.cluster.heartbeat import HeartbeatReport, StreamingReply
 from chatapp.realtime.cluster.messages import (
     Change,
     Command,
@@ -50,7 +50,7 @@ LISTEN_SECONDS = 0.2  # between checks whether the owners are still heard from
 
 
 @dataclass(frozen=True)
-class SnapshotAsked:
+class SnapshotRequested:
     """`worker` asks for a snapshot of a reply, which may have ended by now."""
 
     worker: UUID
@@ -59,7 +59,7 @@ class SnapshotAsked:
 
 
 @dataclass(frozen=True)
-class Stale:
+class StaleViewers:
     """These viewers do not show what the database now has in the conversation."""
 
     conversation: UUID
@@ -67,7 +67,7 @@ class Stale:
     anew: bool = False  # anything they show may have changed: redraw it all
 
 
-Event = SnapshotAsked | Command | Stale | Change
+Event = SnapshotRequested | Command | StaleViewers | Change
 
 
 class Cluster:
@@ -98,14 +98,14 @@ class Cluster:
         async with aclosing(self.bus.received()) as received:
             async for one in received:
                 match one:
-                    case HeardAgain():
+                    case BusRecovered():
                         yield PeopleChanged(None)
-                    case Heard(sender, message) if sender != self.bus.worker:
+                    case MessageReceived(sender, message) if sender != self.bus.worker:
                         # Messages to all workers also arrive at their sender, hence the guard.
                         for event in await self._take_or_log(sender, message):
                             yield event
 
-    def see(self, sighting: Sighting, written_here: Collection[UUID]) -> list[Event]:
+    def see(self, sighting: HeartbeatReport, written_here: Collection[UUID]) -> list[Event]:
         """Compare what viewers show with a heartbeat's report; return the events that follow.
 
         This worker runs replies in the conversations `written_here`, whatever the report says.
@@ -126,7 +126,7 @@ class Cluster:
         """Take a message from another worker; return the events that follow."""
         match message:
             case Watch(reply, conversation):
-                return [SnapshotAsked(sender, reply, conversation)]
+                return [SnapshotRequested(sender, reply, conversation)]
             case Stop() | Decide():
                 return [message]
             case PeopleChanged() | ConversationChanged() | ListChanged() | PolicyChanged():
@@ -163,7 +163,7 @@ class Cluster:
             case Ended(_, sequence):
                 self.remotes.drop(remote)
                 if behind := remote.take_ended(sequence):
-                    return [Stale(remote.conversation, frozenset(behind))]
+                    return [StaleViewers(remote.conversation, frozenset(behind))]
             case Gone():
                 remote.is_over = True  # according to its owner; `see` checks with the database
             case _:
@@ -192,13 +192,13 @@ class Cluster:
             await asyncio.sleep(LISTEN_SECONDS)
             await self.remotes.notice_silence()
 
-    def _is_awaited_by_all(self, streaming: Streaming) -> bool:
+    def _is_awaited_by_all(self, streaming: StreamingReply) -> bool:
         """Whether every viewer showing the conversation watches this reply, not just another."""
         remote = self.remotes.get(streaming.reply)
         showing = self._viewers.showing(streaming.conversation)
         return all(remote and remote.is_awaited_by(viewer) for viewer in showing)
 
     def _stale(self, conversation: UUID, *, anew: bool = False) -> list[Event]:
-        """Return a `Stale` event for the viewers that show the conversation, if there are any."""
+        """Return a `StaleViewers` event for the viewers that show the conversation, if there are any."""
         showing = self._viewers.showing(conversation)
-        return [Stale(conversation, frozenset(showing), anew)] if showing else []
+        return [StaleViewers(conversation, frozenset(showing), anew)] if showing else []

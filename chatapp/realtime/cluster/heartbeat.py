@@ -1,7 +1,7 @@
 """Records in the database that this worker is alive, and reports what the database says of others.
 
 It runs in a thread of its own, so that neither a busy event loop nor a slow query makes a living
-worker look dead. What each beat finds is passed to the event loop as a `Sighting`.
+worker look dead. What each beat finds is passed to the event loop as a `HeartbeatReport`.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ LOCK_SECONDS = 2.0  # how long a beat waits for SQLite's lock
 
 
 @dataclass(frozen=True)
-class Streaming:
+class StreamingReply:
     """A reply stored as streaming, and the worker that runs it."""
 
     conversation: UUID
@@ -40,23 +40,23 @@ class Streaming:
 
 
 @dataclass(frozen=True)
-class Sighting:
+class HeartbeatReport:
     """What the database said at one beat."""
 
     own: frozenset[UUID]  # replies stored as streaming in this worker
     alive: frozenset[UUID] = frozenset()
-    streaming: tuple[Streaming, ...] = ()  # in the conversations that are shown here
+    streaming: tuple[StreamingReply, ...] = ()  # in the conversations that are shown here
     # Replies completed from the journals of dead workers of this host.
     completed: tuple[Completed, ...] = ()
 
 
-class Shown(Protocol):
+class ShownConversations(Protocol):
     """Lists the conversations to query the database about. Thread-safe."""
 
     def conversations(self) -> Collection[UUID]: ...
 
 
-class Beating(Protocol):
+class HeartbeatSource(Protocol):
     """What a worker needs from its heartbeat."""
 
     @property
@@ -70,22 +70,22 @@ class Beating(Protocol):
     def was_given_up(self, since: float) -> bool:
         """Whether others may have ended replies of this worker since `since` (monotonic time)."""
 
-    def sightings(self, shown: Shown) -> AsyncGenerator[Sighting, None]:
+    def sightings(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
         """Yield a report for each beat from now on, including the conversations of `shown`."""
 
     def stop(self) -> None:
         """Stop beating and sign off; returns soon even if the database is unavailable."""
 
 
-class Heartbeat(Beating):
+class Heartbeat(HeartbeatSource):
     """Beats from `start` to `stop`, and cleans up after dead workers."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
         self._did_answer = True
-        self._shown: Shown | None = None
+        self._shown: ShownConversations | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # of the task that reads the sightings
-        self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
+        self._sightings: asyncio.Queue[HeartbeatReport] = asyncio.Queue()
         self._answered_at = self._beat_at = self._steady_since = time.monotonic()
         self._is_locked = False
         self._returned_at = -math.inf
@@ -104,7 +104,7 @@ class Heartbeat(Beating):
     def start(self) -> None:
         self._thread.start()
 
-    async def sightings(self, shown: Shown) -> AsyncGenerator[Sighting, None]:
+    async def sightings(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
         self._loop, self._shown = asyncio.get_running_loop(), shown
         while True:
             yield await self._sightings.get()
@@ -190,14 +190,16 @@ class Heartbeat(Beating):
             self._returned_at = time.monotonic()
         return True
 
-    def _look(self, alive: frozenset[UUID]) -> Sighting:
+    def _look(self, alive: frozenset[UUID]) -> HeartbeatReport:
         streaming = Message.objects.streaming()
         own = frozenset(streaming.filter(streamed_by=self.process.pk).values_list("pk", flat=True))
         source = None if self.process.is_alone else self._shown
         shown = source.conversations() if source else ()
         found = streaming.filter(conversation__in=shown) if shown else streaming.none()
         rows = found.values_list("conversation_id", "pk", "streamed_by")
-        return Sighting(own, alive, tuple(Streaming(*row) for row in rows), self._take_completed())
+        return HeartbeatReport(
+            own, alive, tuple(StreamingReply(*row) for row in rows), self._take_completed()
+        )
 
     def _take_completed(self) -> tuple[Completed, ...]:
         return tuple(self._completed.popleft() for _ in range(len(self._completed)))

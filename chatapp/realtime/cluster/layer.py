@@ -17,7 +17,7 @@ import msgspec
 from channels.layers import get_channel_layer
 from redis.exceptions import RedisError
 
-from chatapp.realtime.cluster.bus import Bus, Heard, HeardAgain
+from chatapp.realtime.cluster.bus import Bus, BusRecovered, MessageReceived
 from chatapp.realtime.cluster.messages import Batch, Echo, Frame, Message, decode, encode
 
 logger = logging.getLogger(__name__)
@@ -98,7 +98,7 @@ class LayerBus(Bus):
             tasks.create_task(self._send())
             tasks.create_task(self._check_layer())
 
-    async def received(self) -> AsyncGenerator[Heard | HeardAgain, None]:
+    async def received(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
         while not _is_cancelled():
             try:
                 self._channel = await self._layer.new_channel("bus")
@@ -155,7 +155,7 @@ class LayerBus(Bus):
 
     # Receiving
 
-    def _unpack(self, carried: dict[str, Any]) -> list[Heard | HeardAgain]:
+    def _unpack(self, carried: dict[str, Any]) -> list[MessageReceived | BusRecovered]:
         try:
             batch, problems = decode(carried["batch"])
         except msgspec.DecodeError as error:
@@ -164,12 +164,12 @@ class LayerBus(Bus):
         if problems and batch.sender not in self._unread:
             self._unread.add(batch.sender)
             logger.warning("Messages of another version are ignored, for example: %s", problems[0])
-        heard: list[Heard | HeardAgain] = []
+        heard: list[MessageReceived | BusRecovered] = []
         for message in batch.messages:
             if not isinstance(message, Echo):
-                heard.append(Heard(batch.sender, message))
+                heard.append(MessageReceived(batch.sender, message))
             elif self._take_echo():
-                heard.append(HeardAgain())
+                heard.append(BusRecovered())
         return heard
 
     def _take_echo(self) -> bool:

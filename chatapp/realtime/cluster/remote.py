@@ -11,7 +11,7 @@ from chatapp import metrics
 from chatapp.realtime.cluster.bus import Bus
 from chatapp.realtime.cluster.messages import Command, Decide, Leave, Stop, Watch
 from chatapp.realtime.viewers import Showing, Viewer, show_to
-from chatapp.rendering.fragments import delay_frame
+from chatapp.rendering.fragments import delay_fragment
 from chatapp.upstream.wire.reply import Ending
 
 SILENT = (
@@ -127,7 +127,7 @@ class RemoteReply:
             uninformed = (self._waiting & self._showing) - self._informed
             self._informed |= uninformed
             if uninformed:
-                await show_to(uninformed, delay_frame(self.reply, SILENT))
+                await show_to(uninformed, delay_fragment(self.reply, SILENT))
             self._behind = set(self._waiting)
         if self._behind and self._may_ask:
             self._ask()

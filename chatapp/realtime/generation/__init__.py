@@ -9,8 +9,8 @@ Imports `realtime.journal`, `realtime.viewers` and what is below `realtime`.
 """
 
 from chatapp.realtime.generation.generation import Generation
-from chatapp.realtime.generation.pace import Pace
+from chatapp.realtime.generation.pace import FlushRate
 from chatapp.realtime.generation.storing import stored
 from chatapp.realtime.generation.unsupported import Unsupported
 
-__all__ = ["Generation", "Pace", "Unsupported", "stored"]
+__all__ = ["FlushRate", "Generation", "Unsupported", "stored"]

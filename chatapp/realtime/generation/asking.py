@@ -17,7 +17,7 @@ LONGEST_WAIT = 60.0  # seconds; if the upstream asks for more, the reply fails i
 backoff = wait_exponential_jitter(multiplier=0.5, max=8.0)
 
 
-class MayPass(Exception):
+class TemporaryFailure(Exception):
     """Raised by a request that failed but may succeed when sent again."""
 
     def __init__(self, error: UpstreamError) -> None:
@@ -29,21 +29,21 @@ Request = Callable[[], Awaitable[None]]
 OnRetry = Callable[[UpstreamError, float, int], Awaitable[None]]
 
 
-async def ask_patiently(request: Request, on_retry: OnRetry) -> None:
-    """Run `request` until it does not raise `MayPass`, at most `TRIES` times.
+async def with_retries(request: Request, on_retry: OnRetry) -> None:
+    """Run `request` until it does not raise `TemporaryFailure`, at most `TRIES` times.
 
     Before each wait, `on_retry` is called with the error, the seconds to wait and the number of the
-    next try. The `MayPass` of the last try is swallowed: its error is in the reply.
+    next try. The `TemporaryFailure` of the last try is swallowed: its error is in the reply.
     """
     try:
         await request()
-    except MayPass as failure:
+    except TemporaryFailure as failure:
         # Set up tenacity only now: that takes as long as a request.
         await _retry(failure, request, on_retry)
 
 
-async def _retry(failure: MayPass, request: Request, on_retry: OnRetry) -> None:
-    first: MayPass | None = failure
+async def _retry(failure: TemporaryFailure, request: Request, on_retry: OnRetry) -> None:
+    first: TemporaryFailure | None = failure
 
     async def attempt() -> None:
         nonlocal first
@@ -59,7 +59,7 @@ async def _retry(failure: MayPass, request: Request, on_retry: OnRetry) -> None:
     retrying = AsyncRetrying(
         stop=stop_after_attempt(TRIES),
         wait=_seconds_to_wait,
-        retry=retry_if_exception_type(MayPass),
+        retry=retry_if_exception_type(TemporaryFailure),
         before_sleep=announce,
         retry_error_callback=lambda _state: None,
     )
@@ -78,5 +78,5 @@ def _seconds_to_wait(state: RetryCallState) -> float:
 def _error_of(state: RetryCallState) -> UpstreamError:
     assert state.outcome
     failure = state.outcome.exception()
-    assert isinstance(failure, MayPass)
+    assert isinstance(failure, TemporaryFailure)
     return failure.error

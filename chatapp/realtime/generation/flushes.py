@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from chatapp import metrics
-from chatapp.realtime.generation.pace import Pace
+from chatapp.realtime.generation.pace import FlushRate
 from chatapp.realtime.viewers import Audience
 from chatapp.rendering import pool
 from chatapp.rendering.fragments import LiveReply
@@ -18,10 +18,10 @@ from chatapp.rendering.fragments import LiveReply
 DRAWING_SECONDS = 3.0  # how long a reply's end waits for highlighted code and formulas
 
 
-class Flushes:
+class FrameScheduler:
     """Schedules the flushes of one reply. `close` cancels the pending one."""
 
-    def __init__(self, live: LiveReply, audience: Audience, pace: Pace) -> None:
+    def __init__(self, live: LiveReply, audience: Audience, pace: FlushRate) -> None:
         self._live = live
         self._audience = audience
         self._pace = pace

@@ -12,17 +12,17 @@ from structlog.contextvars import bind_contextvars
 
 from chatapp import metrics
 from chatapp.models import Message, Turn, Upstream, branches
-from chatapp.models.purses import Purse
+from chatapp.models.purses import Reservation
 from chatapp.models.upstream_failures import FAILURES
-from chatapp.realtime.generation.flushes import Flushes
-from chatapp.realtime.generation.pace import Pace
-from chatapp.realtime.generation.spending import Spending
+from chatapp.realtime.generation.flushes import FrameScheduler
+from chatapp.realtime.generation.pace import FlushRate
+from chatapp.realtime.generation.spending import BudgetGuard
 from chatapp.realtime.generation.storing import stored
 from chatapp.realtime.generation.unsupported import Unsupported
 from chatapp.realtime.generation.writer import Writer
 from chatapp.realtime.journal import Segment
 from chatapp.realtime.viewers import Audience, Showing
-from chatapp.rendering.fragments import LiveReply, delay_frame, ended_frame, snapshot_frame
+from chatapp.rendering.fragments import LiveReply, delay_fragment, ended_fragment, snapshot_fragment
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.reply import Ending, Reply
 
@@ -44,7 +44,7 @@ class Generation:
         self,
         turn: Turn,
         client: UpstreamClient,
-        pace: Pace,
+        pace: FlushRate,
         unsupported: Unsupported,
         showing: Showing,
         journal: Segment,
@@ -60,11 +60,11 @@ class Generation:
         self.live = LiveReply(turn.reply)
         self.audience = Audience(showing)
         self.began_at = self.saved_at = time.monotonic()
-        self._flushes = Flushes(self.live, self.audience, pace)
+        self._flushes = FrameScheduler(self.live, self.audience, pace)
         self._journal = journal
         self._unended = unended
         self.session_key = session_key
-        spending = Spending(turn.purse, partial(self.stop, Ending.OVER_BUDGET))
+        spending = BudgetGuard(turn.purse, partial(self.stop, Ending.OVER_BUDGET))
         self.writer = Writer(turn, client, self.live, self._flushes, unsupported, journal, spending)
         self._is_retry = turn.is_retry
         self._writing: asyncio.Task[None] | None = None
@@ -98,7 +98,7 @@ class Generation:
             await self._save(ending)
             self._journal.discard()
         self._unended.discard(self.message.pk)
-        mark = "" if self._unended else ended_frame(self.message.conversation_id)
+        mark = "" if self._unended else ended_fragment(self.message.conversation_id)
         await self.audience.show_everywhere(self.live.ended_frame() + mark)
 
     @property
@@ -116,7 +116,7 @@ class Generation:
         return self.writer.is_dirty and age >= seconds
 
     @property
-    def purse(self) -> Purse | None:
+    def purse(self) -> Reservation | None:
         """The reply's budget with what it has used so far, or None if no limit applies."""
         return self.writer.spending.purse
 
@@ -130,7 +130,7 @@ class Generation:
 
     def snapshot(self) -> str:
         """Return the fragment that draws the reply as far as those tabs have it."""
-        return snapshot_frame(self.live.view())
+        return snapshot_fragment(self.live.view())
 
     def stop(self, ending: Ending) -> None:
         """Cancel the upstream request or the running tools, and save the reply with this ending.
@@ -191,7 +191,7 @@ class Generation:
             nonlocal has_notified
             if not has_notified:
                 has_notified = True
-                await self.audience.show(delay_frame(self.message.pk, UNSAVED))
+                await self.audience.show(delay_fragment(self.message.pk, UNSAVED))
 
         while True:
             try:

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from chatapp import metrics
-from chatapp.concurrency.turns import OneAtATime
+from chatapp.concurrency.turns import FairLock
 
 DISPLAY_FRAME_SECONDS = 0.016
 WIDEST_SECONDS = 0.5
@@ -16,12 +16,12 @@ BUSY_SHARE = 0.9
 SAMPLE_SECONDS = 0.1
 
 
-class Pace:
+class FlushRate:
     """Watches how busy the process is; each process has one."""
 
     def __init__(self) -> None:
         self.spread = DISPLAY_FRAME_SECONDS
-        self.one_at_a_time = OneAtATime()
+        self.one_at_a_time = FairLock()
 
     def interval(self, rendering: float) -> float:
         """Return the seconds to the next flush of a reply if a flush takes `rendering` seconds."""

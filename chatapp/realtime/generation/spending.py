@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from django.db import InterfaceError, OperationalError
 
 from chatapp.models import Upstream, Usage
-from chatapp.models.purses import MOST_ASKED_FOR, Purse, admit_again, remember_tools
+from chatapp.models.purses import MOST_ASKED_FOR, Reservation, admit_again, remember_tools
 from chatapp.realtime.generation.storing import stored
 from chatapp.upstream.wire.dialects import OPENAI, RequestOptions
-from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     Event,
@@ -34,10 +34,10 @@ NEW_NAME, OLD_NAME = "max_completion_tokens", "max_tokens"
 OPENAI_HOSTS = ("openai.com", "openai.azure.com")
 
 
-class Spending:
+class BudgetGuard:
     """The budget of one reply or title; `end` is called when it is used up."""
 
-    def __init__(self, purse: Purse | None, end: Callable[[], None]) -> None:
+    def __init__(self, purse: Reservation | None, end: Callable[[], None]) -> None:
         self.purse = purse
         self.was_cut_short = False  # the request's `max_tokens` was lowered
         self._end = end
@@ -48,7 +48,7 @@ class Spending:
         return self.purse is not None and self.purse.wants_more and not self.purse.was_refused
 
     async def admitted(
-        self, size: Asked, earlier: Usage, options: RequestOptions, upstream: Upstream
+        self, size: PromptSize, earlier: Usage, options: RequestOptions, upstream: Upstream
     ) -> RequestOptions:
         """Reserve the tokens of a request and return its options, limited to the budget.
 

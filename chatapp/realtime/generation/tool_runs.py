@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from chatapp.models.rounds import RunState, ToolRun
-from chatapp.tools import ToolResult, shared_toolbox
+from chatapp.tools import ToolResult, shared_registry
 from chatapp.upstream.wire.tool_calls import ToolCall
 
 DENIED = ToolResult("The user denied this tool call.", is_error=True)
@@ -41,7 +41,7 @@ class ToolRuns:
             text = f"The arguments are not a JSON object: {call.problem}."
             await self._end(index, RunState.FAILED, text)
             return
-        tool = await shared_toolbox().find(call.name, self._person)
+        tool = await shared_registry().find(call.name, self._person)
         # Looked up only once: a second lookup could find a tool that nobody was asked about.
         if tool is None:
             text = f"There is no tool named {call.name[:100]!r}."
@@ -52,7 +52,7 @@ class ToolRuns:
             return
         run.state = RunState.RUNNING
         await self._show(index, run)
-        result = await shared_toolbox().call(tool, dict(call.parsed))
+        result = await shared_registry().call(tool, dict(call.parsed))
         state = RunState.FAILED if result.is_error else RunState.DONE
         await self._end(index, state, result.text)
 

@@ -10,18 +10,18 @@ from chatapp.catalogue import endpoint_of
 from chatapp.models import ToolServer, Turn, Usage
 from chatapp.models.costs import Cost
 from chatapp.models.rounds import Round, ToolRun
-from chatapp.realtime.generation.asking import MayPass, ask_patiently, is_worth_waiting
-from chatapp.realtime.generation.flushes import Flushes
-from chatapp.realtime.generation.spending import Spending
+from chatapp.realtime.generation.asking import TemporaryFailure, is_worth_waiting, with_retries
+from chatapp.realtime.generation.flushes import FrameScheduler
+from chatapp.realtime.generation.spending import BudgetGuard
 from chatapp.realtime.generation.tool_runs import ToolRuns
 from chatapp.realtime.generation.unsupported import Model, Unsupported
 from chatapp.realtime.journal import Segment
 from chatapp.rendering.fragments import LiveReply
-from chatapp.tools import shared_toolbox
+from chatapp.tools import shared_registry
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
-from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     AnswerWasReasoning,
@@ -51,10 +51,10 @@ class Writer:
         turn: Turn,
         client: UpstreamClient,
         live: LiveReply,
-        flushes: Flushes,
+        flushes: FrameScheduler,
         unsupported: Unsupported,
         journal: Segment,
-        spending: Spending,
+        spending: BudgetGuard,
     ) -> None:
         assert turn.reply.upstream
         self.message = turn.reply
@@ -83,7 +83,7 @@ class Writer:
     async def write(self) -> None:
         """Send requests until the model calls no more tools. Failures end up in the reply."""
         for _ in range(MAX_ROUNDS):
-            await ask_patiently(self._ask, self._show_retry)
+            await with_retries(self._ask, self._show_retry)
             if self._reads_for_usage_only or not self.reply.wants_tools:
                 return
             self._tool_runs = ToolRuns(self.reply.tool_calls, self._show_run, self._person)
@@ -130,7 +130,7 @@ class Writer:
     async def _ask(self) -> None:
         """Send one request.
 
-        Raises `MayPass` if it failed before anything arrived and may succeed when sent again.
+        Raises `TemporaryFailure` if it failed before anything arrived and may succeed when sent again.
         """
         options = await self._options()
         self._cost.end_try(self._choices)
@@ -147,14 +147,14 @@ class Writer:
             self._unsupported.system.add(self._model)
             await self._ask()
         elif is_worth_waiting(error):
-            raise MayPass(error)
+            raise TemporaryFailure(error)
 
     async def _options(self) -> RequestOptions:
         tools = []
         if self.upstream.offers_tools and self._model not in self._unsupported.tools:
             # Those of the turn serve the first request only; they may have changed by the next.
             servers, self._tool_servers = self._tool_servers, None
-            offered = await shared_toolbox().tools(
+            offered = await shared_registry().tools(
                 servers, has_clock=self.upstream.offers_clock, person=self._person
             )
             tools = [tool.as_request() for tool in offered]
@@ -164,7 +164,7 @@ class Writer:
         endpoint = endpoint_of(self.upstream)
         model = self.message.model
         history = self._sent
-        size = Asked.of(history, options.tools)
+        size = PromptSize.of(history, options.tools)
         options = await self.spending.admitted(size, self._cost.ended, options, self.upstream)
         self._cost.ask(size)
         self._journal.ask(size, options.choices)

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from chatapp.models.rounds import Round, ToolRun
-from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import Event, LogprobsDelta, Moderated
 
 MAX_BYTES = 64 * 1024 * 1024  # per file; the rest of a longer reply is only in checkpoints
@@ -28,20 +28,20 @@ class Heading(msgspec.Struct, tag="reply", array_like=True):
     reply: UUID
 
 
-class Asking(msgspec.Struct, tag="ask", array_like=True):
+class RequestSent(msgspec.Struct, tag="ask", array_like=True):
     """A request was sent; what arrived from the previous one does not belong to the reply."""
 
-    asked: Asked
+    asked: PromptSize
     choices: int
 
 
-class Arrived(msgspec.Struct, tag="events", array_like=True):
+class EventsReceived(msgspec.Struct, tag="events", array_like=True):
     """The events of one read, each with the name of its class."""
 
     events: list[tuple[str, msgspec.Raw]]
 
 
-class Ran(msgspec.Struct, tag="run", array_like=True):
+class ToolRunChanged(msgspec.Struct, tag="run", array_like=True):
     """The new state of the round's tool call at this index."""
 
     index: int
@@ -52,7 +52,7 @@ class RoundEnded(msgspec.Struct, tag="round", array_like=True):
     round: Round
 
 
-Record = Heading | Asking | Arrived | Ran | RoundEnded
+Record = Heading | RequestSent | EventsReceived | ToolRunChanged | RoundEnded
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Record)
@@ -81,7 +81,7 @@ def records(data: bytes) -> Iterator[Record]:
             return
 
 
-def events_of(record: Arrived) -> Iterator[Event]:
+def events_of(record: EventsReceived) -> Iterator[Event]:
     """Yield the events of one read. Raises `ValueError` for anything that is not an event."""
     for name, raw in record.events:
         if name not in _event_decoders:

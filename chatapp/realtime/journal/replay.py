@@ -7,12 +7,12 @@ from chatapp.models import Usage
 from chatapp.models.costs import Cost
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.realtime.journal.records import (
-    Arrived,
-    Asking,
+    EventsReceived,
     Heading,
-    Ran,
     Record,
+    RequestSent,
     RoundEnded,
+    ToolRunChanged,
     events_of,
 )
 from chatapp.upstream.wire.decoder import MAX_CHOICES
@@ -63,16 +63,16 @@ class Replay:
         match record:
             case Heading():
                 pass
-            case Asking(asked, choices):
+            case RequestSent(asked, choices):
                 self._cost.end_try([self.reply, *self.others])
                 self._cost.ask(asked)
                 self.reply = Reply()
                 self.others = [Reply(choice) for choice in range(1, min(choices, MAX_CHOICES))]
-            case Arrived():
+            case EventsReceived():
                 for event in events_of(record):
                     for reply in (self.reply, *self.others):
                         reply.apply(event)
-            case Ran(index, run):
+            case ToolRunChanged(index, run):
                 self._runs[index] = run
             case RoundEnded(round):
                 self._cost.end_round([self.reply, *self.others])

@@ -15,15 +15,15 @@ from django.utils.crypto import salted_hmac
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.realtime.journal.records import (
     MAX_BYTES,
-    Asking,
     Heading,
-    Ran,
     Record,
+    RequestSent,
     RoundEnded,
+    ToolRunChanged,
     line,
     line_of,
 )
-from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import Event
 
 logger = logging.getLogger(__name__)
@@ -123,11 +123,11 @@ class Segment:
         """Whether it holds everything that has arrived."""
         return self._file is not None or bool(self._first)
 
-    def ask(self, asked: Asked, choices: int) -> None:
+    def ask(self, asked: PromptSize, choices: int) -> None:
         if self._file is None and self._first:
-            self._first += line(Asking(asked, choices))
+            self._first += line(RequestSent(asked, choices))
         else:
-            self._append(Asking(asked, choices))
+            self._append(RequestSent(asked, choices))
 
     def append(self, events: Sequence[Event]) -> None:
         """Append the events of one read."""
@@ -140,7 +140,7 @@ class Segment:
             self._fail(error)
 
     def run(self, index: int, run: ToolRun) -> None:
-        self._append(Ran(index, run))
+        self._append(ToolRunChanged(index, run))
 
     def end_round(self, round: Round) -> None:
         self._append(RoundEnded(round))

@@ -17,13 +17,13 @@ from chatapp.catalogue import endpoint_of
 from chatapp.models import Conversation, Installation, Message, Refused, Upstream, Usage
 from chatapp.models.allowances import settle
 from chatapp.models.costs import Cost
-from chatapp.models.purses import Asking, Purse, admit_title
+from chatapp.models.purses import PlannedRequest, Reservation, admit_title
 from chatapp.realtime.generation import stored
-from chatapp.realtime.generation.spending import Spending
+from chatapp.realtime.generation.spending import BudgetGuard
 from chatapp.realtime.titling.wording import LONGEST, messages_for, title_in
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.dialects import RequestOptions
-from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending, Reply
 
@@ -69,8 +69,8 @@ class Untitled:
         with transaction.atomic():
             if self._is_late() or not conversation.claim_title(self.first_words):
                 return None
-            asking = Asking(conversation.pk, upstream.pk, model, process)
-            tokens = Asked.of(self.history).upper_tokens
+            asking = PlannedRequest(conversation.pk, upstream.pk, model, process)
+            tokens = PromptSize.of(self.history).upper_tokens
             purse = admit_title(conversation.user_id, asking, tokens)
             return Claimed(upstream, model, purse)
 
@@ -88,7 +88,7 @@ class Claimed(NamedTuple):
 
     upstream: Upstream
     model: str
-    purse: Purse | None
+    purse: Reservation | None
 
 
 class Titles:
@@ -152,16 +152,16 @@ class Titles:
             logger.exception("No title for conversation %s", conversation.pk)
 
     async def _ask(
-        self, untitled: Untitled, upstream: Upstream, model: str, purse: Purse | None
+        self, untitled: Untitled, upstream: Upstream, model: str, purse: Reservation | None
     ) -> Reply:
         """Return the model's answer. Its usage is recorded even if it fails or is cancelled."""
         is_over = asyncio.Event()
-        spending = Spending(purse, is_over.set)
+        spending = BudgetGuard(purse, is_over.set)
         sent = {key: one for key, one in upstream.parameters.items() if key not in NOT_SENT}
         options = spending.told(RequestOptions([], sent), upstream)
         history = untitled.history
         reply, cost = Reply(), Cost()
-        cost.ask(Asked.of(history))
+        cost.ask(PromptSize.of(history))
         try:
             async with asyncio.timeout(SECONDS):
                 stream = self._client.stream(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Protocol
 from uuid import UUID
 
-from chatapp.concurrency.turns import Share
+from chatapp.concurrency.turns import TimeSlice
 
 FEW = 4  # this many tabs can be sent a frame in one turn of the event loop
 
@@ -40,7 +40,7 @@ class Viewer(Watcher, Protocol):
 
 async def show_to(watchers: Collection[Watcher], frame: str) -> None:
     """Send a frame to all watchers without holding up the event loop."""
-    share = Share()
+    share = TimeSlice()
     for watcher in watchers:
         await watcher.show(frame)
         await share.give()

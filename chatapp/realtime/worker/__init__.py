@@ -8,12 +8,12 @@ Imports all other packages of `realtime`, and what is below `realtime`.
 """
 
 from chatapp.realtime.worker.current import (
-    begin_as,
-    has_to_delete,
-    look_again_at,
+    recheck_access,
+    schedule_purge,
     shut_down,
+    start_worker,
     worker,
 )
 from chatapp.realtime.worker.process import Worker
 
-__all__ = ["Worker", "begin_as", "has_to_delete", "look_again_at", "shut_down", "worker"]
+__all__ = ["Worker", "recheck_access", "schedule_purge", "shut_down", "start_worker", "worker"]

@@ -54,14 +54,14 @@ class Changes:
         gone = await database_sync_to_async(_gone)(shown | running, shown)
         for conversation in gone:
             await self.look_at(user, conversation)
-        await show_to(self._viewers.all_of(user), fragments.list_frame())
+        await show_to(self._viewers.all_of(user), fragments.list_fragment())
 
     async def look_at_policy(self) -> None:
         """Show the current review policy in the tabs that can start a new chat."""
         async with self._one_at_a_time:
             policy = await database_sync_to_async(ReviewPolicy.now)()
             new = [viewer for viewer in self._viewers if not self._viewers.shown_by(viewer)]
-            await show_to(new, fragments.new_policy_frame(policy))
+            await show_to(new, fragments.new_policy_fragment(policy))
 
     async def end_deleted(self, replies: Collection[UUID]) -> None:
         """End those of these replies that were deleted without an event."""
@@ -73,9 +73,9 @@ class Changes:
 
     async def _show_title(self, conversation: Conversation, is_running: bool) -> None:
         """Send the title to all of the person's tabs: any may be about to show the conversation."""
-        row = fragments.sidebar_frame(conversation, running=is_running)
+        row = fragments.sidebar_fragment(conversation, running=is_running)
         tabs = self._viewers.all_of(conversation.user_id)
-        await show_to(tabs, row + fragments.title_frame(conversation))
+        await show_to(tabs, row + fragments.title_fragment(conversation))
 
     async def _remove(self, user: int, conversation: UUID) -> None:
         for generation in self._replies.of(conversation):
@@ -85,8 +85,8 @@ class Changes:
         for viewer in showing:
             self._viewers.show(viewer, None)
             viewer.head, viewer.shows_end = None, True
-        await show_to(showing, fragments.emptied_frame(conversation, DELETED, policy))
-        await show_to(self._viewers.all_of(user), fragments.row_gone_frame(conversation))
+        await show_to(showing, fragments.emptied_fragment(conversation, DELETED, policy))
+        await show_to(self._viewers.all_of(user), fragments.row_gone_fragment(conversation))
 
 
 def _gone(conversations: Collection[UUID], shown: Collection[UUID]) -> list[UUID]:

@@ -9,7 +9,7 @@ from functools import partial
 from django.db import InterfaceError, OperationalError
 
 from chatapp.models import Message, purses
-from chatapp.realtime.cluster import Beating
+from chatapp.realtime.cluster import HeartbeatSource
 from chatapp.realtime.generation import Generation, stored
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ def _save_and_grow(due: list[Generation]) -> None:
 class Checkpoints:
     """Saves those of `replies` that are due; `run` it in a task until cancelled."""
 
-    def __init__(self, replies: Iterable[Generation], heartbeat: Beating) -> None:
+    def __init__(self, replies: Iterable[Generation], heartbeat: HeartbeatSource) -> None:
         self._replies = replies
         self._heartbeat = heartbeat
 

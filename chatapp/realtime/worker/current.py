@@ -8,7 +8,7 @@ from uuid import uuid4
 from asgiref.sync import async_to_sync
 from django.conf import settings
 
-from chatapp.realtime.cluster import Alone, Heartbeat, LayerBus, NoHeartbeat, post_from_outside
+from chatapp.realtime.cluster import Heartbeat, LayerBus, NullBus, NullHeartbeat, post_from_outside
 from chatapp.realtime.cluster.messages import PeopleChanged
 from chatapp.realtime.worker.process import Worker
 
@@ -22,21 +22,21 @@ def worker() -> Worker:
     """
     global _worker
     if _worker is None:
-        _worker = Worker(Alone(uuid4()), NoHeartbeat())
+        _worker = Worker(NullBus(uuid4()), NullHeartbeat())
     return _worker
 
 
-def begin_as(heartbeat: Heartbeat) -> None:
+def start_worker(heartbeat: Heartbeat) -> None:
     """Start the process's worker, registered in the database under this heartbeat."""
     global _worker
     process = heartbeat.process
-    bus = Alone(process.pk) if process.is_alone else LayerBus(process.pk)
+    bus = NullBus(process.pk) if process.is_alone else LayerBus(process.pk)
     _worker = Worker(bus, heartbeat)
     _worker.begin()
     _worker.indexing.start()
 
 
-def look_again_at(people: Collection[int] | None) -> None:
+def recheck_access(people: Collection[int] | None) -> None:
     """Make every worker recheck the sessions of these people; None means everybody.
 
     Thread-safe. Also works in a process without a worker, such as a management command.
@@ -48,7 +48,7 @@ def look_again_at(people: Collection[int] | None) -> None:
         async_to_sync(post_from_outside)(changed)
 
 
-def has_to_delete() -> None:
+def schedule_purge() -> None:
     """Start housekeeping soon, because something is waiting to be purged.
 
     Thread-safe. In a process without a worker it does nothing: the hourly housekeeping of a

@@ -9,7 +9,14 @@ from uuid import UUID
 from django.db import Error
 
 from chatapp.models import Message
-from chatapp.realtime.cluster import Beating, Cluster, Event, Sighting, SnapshotAsked, Stale
+from chatapp.realtime.cluster import (
+    Cluster,
+    Event,
+    HeartbeatReport,
+    HeartbeatSource,
+    SnapshotRequested,
+    StaleViewers,
+)
 from chatapp.realtime.cluster.messages import (
     Change,
     ConversationChanged,
@@ -31,7 +38,7 @@ from chatapp.realtime.worker.tasks import Tasks
 logger = logging.getLogger(__name__)
 
 
-class Hearing:
+class EventDispatcher:
     """Run `act_on_events` and `see_all` in one task each; both run until cancelled."""
 
     def __init__(
@@ -54,7 +61,7 @@ class Hearing:
             async for event in events:
                 await self._act_or_skip(event)
 
-    async def see_all(self, heartbeat: Beating) -> None:
+    async def see_all(self, heartbeat: HeartbeatSource) -> None:
         async with aclosing(heartbeat.sightings(self._cluster)) as sightings:
             async for sighting in sightings:
                 try:
@@ -64,7 +71,7 @@ class Hearing:
 
     async def act(self, event: Event) -> None:
         match event:
-            case SnapshotAsked():
+            case SnapshotRequested():
                 await self._send_snapshot(event)
             case Stop(reply, _, ending):
                 if generation := self._replies.get(reply):
@@ -72,7 +79,7 @@ class Hearing:
             case Decide(reply, _, round, call, allowed):
                 if generation := self._replies.get(reply):
                     generation.decide(round, call, allowed)
-            case Stale(conversation, viewers, anew):
+            case StaleViewers(conversation, viewers, anew):
                 self._catch_up(conversation, viewers, anew=anew)
             case PeopleChanged() | ConversationChanged() | ListChanged() | PolicyChanged():
                 self.act_on_change(event)
@@ -97,7 +104,7 @@ class Hearing:
         """Redraw a conversation in which messages were deleted or restored."""
         self._catch_up(conversation, self._viewers.showing(conversation), anew=True)
 
-    async def see(self, sighting: Sighting) -> None:
+    async def see(self, sighting: HeartbeatReport) -> None:
         for event in self._cluster.see(sighting, self._replies.conversations()):
             await self._act_or_skip(event)
         for one in sighting.completed:
@@ -114,7 +121,7 @@ class Hearing:
         except Exception:  # a failing event must not hold up the next
             logger.exception("Could not handle an event: %s", type(event).__name__)
 
-    async def _send_snapshot(self, request: SnapshotAsked) -> None:
+    async def _send_snapshot(self, request: SnapshotRequested) -> None:
         generation = self._replies.get(request.reply)
         if generation is None:
             self._cluster.bus.post(request.worker, Gone(request.reply))

@@ -21,7 +21,7 @@ from django.utils import timezone
 from chatapp.models import Conversation, Message
 from chatapp.models.audit import head_now
 from chatapp.models.connections import empty_write_ahead_log, unpooled_connection
-from chatapp.models.retaining import Round
+from chatapp.models.retaining import RetentionRun
 from chatapp.models.shelves import TRASH_DAYS
 from chatapp.models.vacuuming import stop_vacuum, vacuum_erased
 from chatapp.realtime.generation import stored
@@ -59,7 +59,7 @@ def clean_up() -> int:
 def cleaning() -> Iterator[Counter[str]]:
     """Run the cleanup step by step.
 
-    Yields the counts of what the retention policy has deleted so far, as in `Round.gone`.
+    Yields the counts of what the retention policy has deleted so far, as in `RetentionRun.gone`.
     """
     gone: Counter[str] = Counter()
     for step in STEPS:
@@ -67,7 +67,7 @@ def cleaning() -> Iterator[Counter[str]]:
             yield gone
     round = None
     while round is None or round.gone:
-        round = Round()
+        round = RetentionRun()
         try:
             for _ in iter(round.step, False):
                 yield gone + round.gone
@@ -106,7 +106,7 @@ class Housekeeping:
                 continue
 
     async def _clean_up(self) -> None:
-        round = Round()
+        round = RetentionRun()
         try:
             for step in (*STEPS, round.step):
                 while await stored(step):
@@ -118,7 +118,7 @@ class Housekeeping:
         await stored(tell_audit_head)
         await _vacuum()
 
-    def _announce(self, round: Round) -> None:
+    def _announce(self, round: RetentionRun) -> None:
         while round.erased:
             self._changed(*round.erased.pop())
 

@@ -13,10 +13,10 @@ from django.db import Error
 
 from chatapp import metrics
 from chatapp.catalogue import Catalogue
-from chatapp.concurrency.token_bucket import Allowance, Allowances
-from chatapp.concurrency.turns import FewAtATime, OneAtATime
+from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
+from chatapp.concurrency.turns import ConcurrencyLimiter, FairLock
 from chatapp.models import Message, Turn
-from chatapp.realtime.cluster import Beating, Bus, Cluster
+from chatapp.realtime.cluster import Bus, Cluster, HeartbeatSource
 from chatapp.realtime.cluster.messages import (
     Change,
     ConversationChanged,
@@ -32,15 +32,15 @@ from chatapp.realtime.titling import Titles
 from chatapp.realtime.viewers import Viewer, Viewers
 from chatapp.realtime.worker.changes import Changes
 from chatapp.realtime.worker.draining import Draining
-from chatapp.realtime.worker.hearing import Hearing
+from chatapp.realtime.worker.hearing import EventDispatcher
 from chatapp.realtime.worker.housekeeping import Housekeeping
 from chatapp.realtime.worker.indexing import Indexing
 from chatapp.realtime.worker.replies import Replies
 from chatapp.realtime.worker.revocation import Revocation
 from chatapp.realtime.worker.tasks import Tasks
 from chatapp.realtime.worker.temporaries import Temporaries
-from chatapp.realtime.worker.upkeep import complete_ledger, keep_prices, keep_up, release_holds
-from chatapp.tools import close_shared_toolbox
+from chatapp.realtime.worker.upkeep import complete_ledger, keep_prices, release_holds, run_upkeep
+from chatapp.tools import close_shared_registry
 from chatapp.upstream.client import UpstreamClient
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ TURN_SECONDS = 0.1  # a slower turn is itself waiting for something, and the nex
 class Worker:
     """Call `begin` to join the other workers and the database, and `drain` to shut it down."""
 
-    def __init__(self, bus: Bus, heartbeat: Beating) -> None:
+    def __init__(self, bus: Bus, heartbeat: HeartbeatSource) -> None:
         self.id = bus.worker
         self.client = UpstreamClient(usage_seconds=settings.CHATAPP_USAGE_SECONDS)
         self.catalogue = Catalogue(self.client, keep_prices)
@@ -67,17 +67,17 @@ class Worker:
         self.cluster = Cluster(bus, self.viewers)
         self.revocation = Revocation(self.viewers, self.replies)
         self.changes = Changes(self.viewers, self.replies)
-        self.hearing = Hearing(
+        self.hearing = EventDispatcher(
             self.viewers, self.replies, self.cluster, self.revocation, self.changes
         )
         self.housekeeping = Housekeeping(self.conversation_changed)
         self.draining = Draining(self.viewers, self.replies, bus)
         self.indexing = Indexing()
         an_hour = settings.CHATAPP_STORED_BYTES_PER_PERSON / STORED_HOURS
-        self.stored_bytes = Allowances(partial(Allowance, an_hour / 3600, an_hour))
-        self.one_fork_at_a_time = OneAtATime()
-        self.one_prompt_at_a_time = OneAtATime()
-        self.few_turns_at_a_time = FewAtATime(TURNS_AT_ONCE, TURN_SECONDS)
+        self.stored_bytes = TokenBuckets(partial(TokenBucket, an_hour / 3600, an_hour))
+        self.one_fork_at_a_time = FairLock()
+        self.one_prompt_at_a_time = FairLock()
+        self.few_turns_at_a_time = ConcurrencyLimiter(TURNS_AT_ONCE, TURN_SECONDS)
         self._heartbeat = heartbeat
         self._journal: Journal | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # set when the first viewer connects
@@ -90,7 +90,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._journal = Journal(self.id)
         self._upkeep.start(self.revocation.run())
-        self._upkeep.start(keep_up(self.temporaries.sweep, complete_ledger, release_holds))
+        self._upkeep.start(run_upkeep(self.temporaries.sweep, complete_ledger, release_holds))
         self._upkeep.start(self.housekeeping.run())
         self._upkeep.start(self.hearing.see_all(self._heartbeat))
         for listening in (self.hearing.act_on_events(), self.cluster.run()):
@@ -228,7 +228,7 @@ class Worker:
         await asyncio.to_thread(self._heartbeat.stop)
         await self.catalogue.aclose()
         await self.client.aclose()
-        await close_shared_toolbox()
+        await close_shared_registry()
         if self._journal:
             self._journal.close()
 

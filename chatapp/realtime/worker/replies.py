@@ -10,8 +10,8 @@ from contextvars import Context
 from uuid import UUID
 
 from chatapp import metrics
-from chatapp.realtime.cluster import Beating
-from chatapp.realtime.generation import Generation, Pace
+from chatapp.realtime.cluster import HeartbeatSource
+from chatapp.realtime.generation import FlushRate, Generation
 from chatapp.realtime.worker.checkpoints import Checkpoints
 from chatapp.realtime.worker.tasks import Tasks
 from chatapp.upstream.wire.reply import Ending
@@ -20,8 +20,8 @@ from chatapp.upstream.wire.reply import Ending
 class Replies:
     """Call `add`, then `run`, for each reply. Pacing and checkpoints work while any is running."""
 
-    def __init__(self, heartbeat: Beating) -> None:
-        self.pace = Pace()
+    def __init__(self, heartbeat: HeartbeatSource) -> None:
+        self.pace = FlushRate()
         self._checkpoints = Checkpoints(self, heartbeat)
         self._running: dict[UUID, Generation] = {}
         self.begun = 0  # replies started so far

@@ -87,7 +87,7 @@ class Revocation:
         keys = list(owners)
         for start in range(0, len(keys), SESSIONS_AT_ONCE):
             part = {key: owners[key] for key in keys[start : start + SESSIONS_AT_ONCE]}
-            result = await database_sync_to_async(validity.look)((), part)
+            result = await database_sync_to_async(validity.check_access)((), part)
             await self._close([one for one in viewers if one.session_key in part], result)
             for reply in replies:
                 # Tabs of other sessions may go on watching, but no grace applies to closed tabs.
@@ -98,7 +98,7 @@ class Revocation:
         """Close the tabs and replies of those who are gone, without waiting for sessions."""
         if not people:
             return
-        result = await database_sync_to_async(validity.look)(set(people), {})
+        result = await database_sync_to_async(validity.check_access)(set(people), {})
         if result.gone:
             pool.forget()  # the rendered texts of people who are gone
         await self._close([one for one in self._viewers if one.user_id in result.gone], result)
@@ -106,7 +106,7 @@ class Revocation:
             if _owner_of(reply) in result.gone:
                 reply.stop(Ending.ABANDONED)
 
-    async def _close(self, viewers: Iterable[Viewer], result: validity.Look) -> None:
+    async def _close(self, viewers: Iterable[Viewer], result: validity.AccessCheck) -> None:
         for viewer in viewers:
             if code := result.code(viewer.user_id, viewer.session_key):
                 try:

@@ -53,7 +53,7 @@ async def keep_prices(upstream: Upstream, listed: Sequence[ListedModel]) -> None
         logger.warning("Could not look up the prices of %s's models: %s", upstream, error)
 
 
-async def keep_up(*chores: Chore) -> None:
+async def run_upkeep(*chores: Chore) -> None:
     """Run the chores once a minute until cancelled.
 
     The first run is a minute after the start, because reconnecting tabs come first.

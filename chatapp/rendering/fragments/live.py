@@ -20,7 +20,7 @@ from chatapp.rendering.fragments.replies import (
     call_id,
     key_of,
     region_id,
-    waiting_frame,
+    waiting_fragment,
 )
 from chatapp.rendering.fragments.swaps import ENDING, beginning, replace, swap
 from chatapp.rendering.markdown import (
@@ -219,7 +219,7 @@ class LiveReply:
         return "".join(frames)
 
     def _update_waiting(self) -> None:
-        self._notice = waiting_frame(self.message.pk, self._waiting)
+        self._notice = waiting_fragment(self.message.pk, self._waiting)
 
     @property
     def _waiting(self) -> Waiting:

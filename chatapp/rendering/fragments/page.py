@@ -3,12 +3,12 @@
 from uuid import UUID, uuid4
 
 from chatapp.models import Conversation, Deleted, Message, ReviewPolicy
-from chatapp.models.meters import Meter
+from chatapp.models.meters import QuotaUsage
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.swaps import replace, swap
 
 
-def composer_frame(conversation: Conversation, head: Message | None) -> str:
+def composer_fragment(conversation: Conversation, head: Message | None) -> str:
     """Set up the composer for the prompt that follows `head`, or for the first one."""
     return draw(
         "chat/_composer_state.html",
@@ -16,17 +16,17 @@ def composer_frame(conversation: Conversation, head: Message | None) -> str:
     )
 
 
-def limit_note_frame(near: Meter | None) -> str:
+def limit_note_fragment(near: QuotaUsage | None) -> str:
     """Say that a limit is nearly used up, or remove that note."""
     return draw("chat/_limit_note.html", {"near": near, "oob": True})
 
 
-def policy_frame(policy: ReviewPolicy, conversation: Conversation) -> str:
+def policy_fragment(policy: ReviewPolicy, conversation: Conversation) -> str:
     """Say at the composer what reviewers may read of the conversation on the page."""
     return replace("#policy-note", _policy_note(policy, conversation))
 
 
-def new_policy_frame(policy: ReviewPolicy) -> str:
+def new_policy_fragment(policy: ReviewPolicy) -> str:
     """Say at the composer of a new chat what reviewers may read of it."""
     return replace("#policy-note[data-conversation='']", _policy_note(policy, None))
 
@@ -35,7 +35,7 @@ def _policy_note(policy: ReviewPolicy, conversation: Conversation | None) -> str
     return draw("chat/_policy_note.html", {"policy": policy, "conversation": conversation})
 
 
-def emptied_frame(gone: UUID, why: str, policy: ReviewPolicy) -> str:
+def emptied_fragment(gone: UUID, why: str, policy: ReviewPolicy) -> str:
     """Show a new chat in place of a deleted conversation, if the page shows it, and say why."""
     state = {"conversation": None, "head": None, "prompt_id": uuid4(), "oob": True}
     return (
@@ -43,38 +43,38 @@ def emptied_frame(gone: UUID, why: str, policy: ReviewPolicy) -> str:
         + replace("#title", draw("chat/_title.html", {"conversation": None}))
         + draw("chat/_composer_state.html", state | {"gone": gone})
         + replace("#policy-note", _policy_note(policy, None))
-        + problem_frame(why)
+        + problem_fragment(why)
     )
 
 
-def title_frame(conversation: Conversation) -> str:
+def title_fragment(conversation: Conversation) -> str:
     """Update the title, if the page shows this conversation."""
     target = f"#title[data-conversation='{conversation.pk}']"
     return replace(target, draw("chat/_title.html", {"conversation": conversation}))
 
 
-def row_gone_frame(conversation: UUID) -> str:
+def row_gone_fragment(conversation: UUID) -> str:
     """Remove a conversation from the sidebar."""
     return swap("delete", f"#nav-{conversation}")
 
 
-def deleted_frame(deleted: Deleted, head: UUID | None) -> str:
+def deleted_fragment(deleted: Deleted, head: UUID | None) -> str:
     """Offer to restore what was deleted, and to return to `head`, the last message shown then."""
     drawn = draw("chat/_undo.html", {"deleted": deleted, "head": head})
     return swap("innerHTML", "#undo", drawn)
 
 
-def restored_frame() -> str:
+def restored_fragment() -> str:
     """Remove the offer to undo a deletion."""
     return swap("innerHTML", "#undo")
 
 
-def onward_frame(conversation: Conversation) -> str:
+def onward_fragment(conversation: Conversation) -> str:
     """Make the page go to another conversation."""
     return swap("innerHTML", "#onward", draw("chat/_onward.html", {"conversation": conversation}))
 
 
-def problem_frame(text: str, prompt_id: UUID | None = None) -> str:
+def problem_fragment(text: str, prompt_id: UUID | None = None) -> str:
     """Say at the composer why a prompt was refused, so that the page restores its text.
 
     An empty `text` removes the message.
@@ -82,7 +82,7 @@ def problem_frame(text: str, prompt_id: UUID | None = None) -> str:
     return draw("chat/_problem.html", {"text": text, "prompt_id": prompt_id, "oob": True})
 
 
-def sidebar_frame(conversation: Conversation, *, running: bool, first: bool = False) -> str:
+def sidebar_fragment(conversation: Conversation, *, running: bool, first: bool = False) -> str:
     """Redraw a conversation's row in its list, at the top of its group if `first`.
 
     Temporary conversations are in no list, so their frame is empty.
@@ -102,11 +102,11 @@ def _top_of(conversation: Conversation) -> str:
     return f"#{group}-in-{conversation.project_id}" if conversation.project_id else f"#{group}"
 
 
-def ended_frame(conversation: UUID) -> str:
+def ended_fragment(conversation: UUID) -> str:
     """Remove the mark of a running reply from a conversation's row."""
     return swap("delete", f"#running-{conversation}")
 
 
-def list_frame() -> str:
+def list_fragment() -> str:
     """Make static/js/conversation-list.js reload the lists, because rows have moved."""
     return replace("#list-state", draw("chat/_list_state.html", {}))

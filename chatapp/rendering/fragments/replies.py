@@ -188,18 +188,18 @@ def typed_html(prompt: Message, html_of: HtmlOf) -> SafeString:
     return html_of(Typed(prompt.content))
 
 
-def snapshot_frame(view: ReplyView) -> str:
+def snapshot_fragment(view: ReplyView) -> str:
     """Replace a whole reply, whatever the page has of it."""
     return replace(f"#reply-{view.message.pk}", reply_html(view))
 
 
-def waiting_frame(reply: UUID, waiting: Waiting) -> str:
+def waiting_fragment(reply: UUID, waiting: Waiting) -> str:
     """Say what a reply without any text yet waits for."""
     drawn = draw("chat/_waiting.html", {"waiting": waiting})
     return swap("innerHTML", f"#f{key_of_reply(reply)}", drawn)
 
 
-def delay_frame(reply: UUID, text: str) -> str:
+def delay_fragment(reply: UUID, text: str) -> str:
     """Say below the text so far why nothing more arrives at the moment."""
     delay = draw("chat/_delay.html", {"text": text})
     return swap("innerHTML", f"#f{key_of_reply(reply)}", delay)

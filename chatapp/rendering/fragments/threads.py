@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.utils.safestring import SafeString, mark_safe
 
-from chatapp.models import Message, View
+from chatapp.models import Message, ThreadPage
 from chatapp.rendering.fragments.endings import flagged_categories, notice_of
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.replies import ReplyView, prompt_html, reply_html, typed_html
@@ -25,7 +25,7 @@ class ThreadParts:
     follows: tuple[str, ...] | None  # selectors of its messages, if they follow those on the page
 
     @classmethod
-    def of(cls, view: View, html_of: HtmlOf, live: Collection[UUID]) -> "ThreadParts":
+    def of(cls, view: ThreadPage, html_of: HtmlOf, live: Collection[UUID]) -> "ThreadParts":
         """Draw a view. Takes a while if it is long; does not touch the database."""
 
         def part(message: Message) -> str | UUID:
@@ -71,7 +71,7 @@ def _targets(messages: Iterable[Message]) -> Iterator[str]:
             yield f"#reply-{message.pk}"
 
 
-def thread_html(view: View, html_of: HtmlOf, live: Collection[ReplyView] = ()) -> SafeString:
+def thread_html(view: ThreadPage, html_of: HtmlOf, live: Collection[ReplyView] = ()) -> SafeString:
     """Return the HTML of a view; `live` are the replies streaming in this process."""
     return ThreadParts.of(view, html_of, {one.message.pk for one in live}).html(live)
 
@@ -118,14 +118,14 @@ def _branches_of(messages: Sequence[Message]) -> Iterator[_Branch]:
         above = message.pk
 
 
-def turn_frame(prompt: Message, replies: Sequence[Message], html_of: HtmlOf) -> str:
+def turn_fragment(prompt: Message, replies: Sequence[Message], html_of: HtmlOf) -> str:
     """Show a prompt and its empty replies, in place of the prompt the page drew by itself."""
     drawn = [(reply, reply_html(ReplyView(reply, []))) for reply in replies]
     answers = drawn[0][1] if len(drawn) == 1 else _beside_html(drawn)
     return _appended(_targets([prompt, *replies]), prompt_html(prompt, html_of) + answers)
 
 
-def thread_frame(thread: ThreadParts, live: Iterable[ReplyView] = ()) -> str:
+def thread_fragment(thread: ThreadParts, live: Iterable[ReplyView] = ()) -> str:
     """Replace the page's messages with the thread, or append it if it follows them."""
     html = thread.html(live)
     if thread.follows is None:

@@ -40,7 +40,7 @@ EARLY = frozenset(
 
 
 @dataclass(frozen=True)
-class Place:
+class SiblingPosition:
     """A message's position among its siblings."""
 
     number: int
@@ -119,10 +119,10 @@ def is_long(prompt: str) -> bool:
     return prompt.count("\n") >= LONG_LINES or len(prompt) > LONG_CHARACTERS
 
 
-def place(message: Message, siblings: list[Message]) -> Place:
+def place(message: Message, siblings: list[Message]) -> SiblingPosition:
     ids = [sibling.pk for sibling in siblings]
     index = ids.index(message.pk)
-    return Place(
+    return SiblingPosition(
         index + 1,
         siblings[index - 1] if index else None,
         siblings[index + 1] if index + 1 < len(ids) else None,

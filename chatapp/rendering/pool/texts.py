@@ -10,7 +10,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 
 from django.utils.safestring import SafeString, mark_safe
 
-from chatapp.concurrency.turns import Share
+from chatapp.concurrency.turns import TimeSlice
 from chatapp.rendering.markdown import (
     PLAIN,
     Job,
@@ -68,7 +68,7 @@ class Renderer:
     async def arendered(self, texts: Iterable[Text], patience: float) -> HtmlOf:
         """Like `rendered`, without blocking the event loop."""
         begun: dict[Text, SafeString | Future[bytes]] = {}
-        share = Share()
+        share = TimeSlice()
         for text in set(texts):
             begun[text] = self._begin(text)
             await share.give()

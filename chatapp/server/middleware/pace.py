@@ -25,7 +25,7 @@ READS = ("GET", "HEAD", "OPTIONS")
 SENTENCE = "Too many requests. Nothing was changed. Wait a moment, then try again."
 
 
-class PaceMiddleware:
+class RateLimitMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 

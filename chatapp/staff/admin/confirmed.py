@@ -16,13 +16,13 @@ from django.http import HttpRequest, HttpResponse
 
 from chatapp.accounts.confirming import ask_to_confirm, check_own_password, confirm, is_confirmed
 from chatapp.accounts.staff import refuse_scripts
-from chatapp.db.primary_keys import key_of
+from chatapp.db.primary_keys import parse_pk
 from chatapp.models import User
 from chatapp.models.secrets import SecretField
 from chatapp.staff.admin.recorded import RecordedAdmin
 from chatapp.staff.admin.stored_json import StoredJSONField
-from chatapp.text.multiline import LinesField
-from chatapp.text.visible import SeenField
+from chatapp.text.multiline import MultilineField
+from chatapp.text.visible import VisibleCharField
 
 PASSWORD_FIELD = "your_password"  # noqa: S105 - a field's name
 LATE = (
@@ -49,8 +49,8 @@ class ConfirmedAdmin(RecordedAdmin):
     """
 
     formfield_overrides = {
-        CharField: {"form_class": SeenField},
-        TextField: {"form_class": LinesField},
+        CharField: {"form_class": VisibleCharField},
+        TextField: {"form_class": MultilineField},
         JSONField: {"form_class": StoredJSONField},
     }
 
@@ -80,7 +80,7 @@ class ConfirmedAdmin(RecordedAdmin):
     ) -> HttpResponse:
         """Show the list. A POST runs an action on the selected rows."""
         refuse_scripts(request)
-        if not all(map(key_of, request.POST.getlist(ACTION_CHECKBOX_NAME))):
+        if not all(map(parse_pk, request.POST.getlist(ACTION_CHECKBOX_NAME))):
             raise BadRequest("Invalid selection.")
         if request.method == "POST" and not is_confirmed(request):
             self.message_user(request, "Nothing was changed yet. Make your selection again.")

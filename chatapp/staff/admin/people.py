@@ -34,7 +34,7 @@ from chatapp.accounts.forms import UniqueEmail
 from chatapp.accounts.passwords import ADVICE
 from chatapp.accounts.staff import refuse_scripts
 from chatapp.models import LegalHold, User
-from chatapp.models.legal_holds import KEPT, Held
+from chatapp.models.legal_holds import KEPT, UnderLegalHold
 from chatapp.models.review_finds import rename
 from chatapp.models.users import LAST_ADMINISTRATOR
 from chatapp.staff.admin.confirmed import ConfirmedAdmin
@@ -55,7 +55,7 @@ class PersonAddForm(UniqueEmail, UserCreationForm):  # type: ignore[type-arg]
         self.fields["password2"].help_text = ""
 
 
-class UnseenPassword(ReadOnlyPasswordHashWidget):
+class HiddenPasswordHash(ReadOnlyPasswordHashWidget):
     """A link to set a new password, without the usual summary of the hash."""
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class UnseenPassword(ReadOnlyPasswordHashWidget):
 
 class PersonForm(UniqueEmail, UserChangeForm):  # type: ignore[type-arg]
     password = ReadOnlyPasswordHashField(
-        widget=UnseenPassword,
+        widget=HiddenPasswordHash,
         help_text="Passwords can't be read. If someone forgets theirs, set a new one.",
     )
 
@@ -87,7 +87,7 @@ class NewPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
         self.fields["password1"].help_text = ADVICE
 
 
-class Ticked(ModelAdmin):  # type: ignore[type-arg]
+class CheckboxAdmin(ModelAdmin):  # type: ignore[type-arg]
     """Show groups and permissions as checkboxes.
 
     Django's pair of lists cannot be used on a phone, and screen readers do not read their names.
@@ -113,7 +113,7 @@ class Ticked(ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(User)
-class PersonAdmin(Ticked, ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
+class PersonAdmin(CheckboxAdmin, ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
     add_form = PersonAddForm
     form = PersonForm
     change_password_form = NewPasswordForm
@@ -187,7 +187,7 @@ admin.site.unregister(Group)
 
 
 @admin.register(Group)
-class RoleAdmin(Ticked, ConfirmedAdmin, GroupAdmin):
+class RoleAdmin(CheckboxAdmin, ConfirmedAdmin, GroupAdmin):
     """The admin of groups. As groups grant permissions, only superusers may use it."""
 
     limited_by = "group"
@@ -221,7 +221,7 @@ def _erase(request: HttpRequest, people: list[User]) -> None:
         reports = erase(people, request.user if isinstance(request.user, User) else None)
     except LastAdministrator:  # the other one is gone since the page was rendered
         raise PermissionDenied(LAST_ADMINISTRATOR) from None
-    except Held as held:  # by a legal hold begun since
+    except UnderLegalHold as held:  # by a legal hold begun since
         raise PermissionDenied(str(held)) from None
     for report in reports:
         messages.info(request, report.sentence)

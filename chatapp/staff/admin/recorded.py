@@ -11,7 +11,7 @@ from django.contrib import admin
 from django.db import models, transaction
 from django.http import HttpRequest, HttpResponse
 
-from chatapp.db.retry import once_more
+from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import Allowance, Limit, User, audit
 from chatapp.staff.admin.secret_forms import SecretForm
 
@@ -40,7 +40,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        view = once_more(super().changeform_view)
+        view = retry_on_integrity_error(super().changeform_view)
         return view(request, object_id, form_url, extra_context)
 
     def construct_change_message(

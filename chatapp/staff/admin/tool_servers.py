@@ -13,7 +13,7 @@ from chatapp.models import AccessRule, ToolServer
 from chatapp.staff.admin.inquiries import InquiringAdmin
 from chatapp.staff.admin.people import is_superuser
 from chatapp.staff.admin.secret_forms import SecretForm, state_of_secret
-from chatapp.text.multiline import LinesField
+from chatapp.text.multiline import MultilineField
 from chatapp.upstream.wire.estimates import cost_of_tools
 
 
@@ -27,7 +27,7 @@ class ToolServerForm(SecretForm):
 
     may_run_commands = False  # set for each request
 
-    new_secrets = LinesField(
+    new_secrets = MultilineField(
         label="Headers or environment",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),

@@ -5,7 +5,7 @@ from datetime import date
 from django import forms
 
 from chatapp.models.audit import ACTIONS
-from chatapp.staff.audit.queries import LARGEST, Asked
+from chatapp.staff.audit.queries import LARGEST, AuditFilter
 from chatapp.staff.audit.told import words_of
 
 LAST_DAY = date(9998, 12, 31)  # so that there is a next day
@@ -34,9 +34,9 @@ class FilterForm(forms.Form):
         return min(until, LAST_DAY) if until else None
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> AuditFilter:
         self.is_valid()
         known = {
             name: value for name, value in self.cleaned_data.items() if value not in (None, "")
         }
-        return Asked(**known)
+        return AuditFilter(**known)

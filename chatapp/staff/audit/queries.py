@@ -22,7 +22,7 @@ Names = Mapping[tuple[str, str], str]  # by the target's type and id
 
 
 @dataclass(frozen=True)
-class Asked:
+class AuditFilter:
     """A filter; "" and None mean any."""
 
     action: str = ""
@@ -47,7 +47,7 @@ class Asked:
         return found.filter(sequence__lt=self.before) if self.before is not None else found
 
 
-def page_of(asked: Asked) -> tuple[list[AuditEvent], bool]:
+def page_of(asked: AuditFilter) -> tuple[list[AuditEvent], bool]:
     """Return a page of events, and whether there are older ones."""
     found = list(asked.events()[: PAGE + 1])
     return found[:PAGE], len(found) > PAGE

@@ -46,7 +46,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Told:
+class EventSummary:
     number: int
     at: datetime
     actor: str

@@ -19,7 +19,7 @@ from chatapp.models import AuditHead, User, audit
 from chatapp.models.audit.exporting import some_lines
 from chatapp.staff.audit.forms import FilterForm
 from chatapp.staff.audit.queries import names_of, page_of
-from chatapp.staff.audit.told import Told
+from chatapp.staff.audit.told import EventSummary
 
 MOST_CHECKED = 100_000  # events; more would keep the page waiting too long
 
@@ -37,7 +37,7 @@ def log(request: HttpRequest) -> HttpResponse:
     is_first = newest.pop("before", None) is None
     context = {
         "form": form,
-        "events": [Told.of(event, names) for event in events],
+        "events": [EventSummary.of(event, names) for event in events],
         "problem": _problem_of(events),
         "head": audit.head_now(),
         "older": older.urlencode() if has_more else "",

@@ -13,7 +13,7 @@ from chatapp.models import Limit, Price, Upstream, User
 from chatapp.models.limits import MOST, Measure, Period
 from chatapp.models.prices import DOLLAR
 from chatapp.models.prices import MOST as DEAREST
-from chatapp.text.visible import SeenField
+from chatapp.text.visible import VisibleCharField
 
 EACH = {"each", "group_each"}
 OF_GROUP = {"group", "group_each"}
@@ -68,7 +68,7 @@ class LimitForm(forms.Form):
         help_text="The model ID, if the limit is for one model of that upstream.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
     )
-    whom_to_ask = SeenField(
+    whom_to_ask = VisibleCharField(
         label="Contact for a higher limit",
         required=False,
         max_length=100,

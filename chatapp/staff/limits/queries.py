@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from chatapp.models import Allowance, Limit, Price, Upstream, Usage, User
 from chatapp.models.limits import Period
-from chatapp.models.meters import Meter
+from chatapp.models.meters import QuotaUsage
 
 MOST_PEOPLE = 10  # shown below a limit that applies to each person separately
 MOST_PRICES = 200
@@ -18,33 +18,33 @@ USED_LATELY = timedelta(days=31)
 
 
 @dataclass(frozen=True)
-class Shown:
+class LimitUsage:
     """A limit with a meter per account, the fullest first."""
 
     limit: Limit
-    meters: list[Meter]
+    meters: list[QuotaUsage]
     unshown: int  # how many more people have used some of it
 
 
-def limits_shown() -> list[Shown]:
+def limits_shown() -> list[LimitUsage]:
     """Return every limit with its meters."""
     limits = Limit.objects.select_related("user", "group", "upstream").defer("upstream__api_key")
     return [_shown(limit) for limit in limits]
 
 
-def _shown(limit: Limit) -> Shown:
+def _shown(limit: Limit) -> LimitUsage:
     accounts = Allowance.objects.filter(limit=limit)
     if not limit.has_each_their_own:
-        return Shown(limit, [Meter.of(limit, accounts.filter(user=None).first())], 0)
+        return LimitUsage(limit, [QuotaUsage.of(limit, accounts.filter(user=None).first())], 0)
     each = accounts.exclude(user=None).select_related("user")
     current = each.filter(Q(held__gt=0) | Q(since__gte=limit.begins(timezone.now())))
     fullest = current.order_by(-(F("spent") + F("held")), "pk")
-    meters = [Meter.of(limit, one, str(one.user)) for one in fullest[:MOST_PEOPLE]]
-    return Shown(limit, meters, max(0, current.count() - len(meters)))
+    meters = [QuotaUsage.of(limit, one, str(one.user)) for one in fullest[:MOST_PEOPLE]]
+    return LimitUsage(limit, meters, max(0, current.count() - len(meters)))
 
 
 @dataclass(frozen=True)
-class Spent:
+class PersonUsage:
     """A person's booked usage since a moment. Money is in nano-dollars."""
 
     since: datetime
@@ -55,7 +55,7 @@ class Spent:
     unpriced: int  # replies and titles of unknown cost
 
 
-def spent_by(user: User) -> Spent:
+def spent_by(user: User) -> PersonUsage:
     """Return a person's usage in the current month of the installation's time zone."""
     since, _ = Period.MONTH.around(timezone.now())
     booked = Usage.objects.filter(user=user, booked_at__gte=since)
@@ -67,7 +67,7 @@ def spent_by(user: User) -> Spent:
         estimated_money=Coalesce(Sum("cost", filter=is_estimated), 0),
         unpriced=Count("pk", filter=Q(cost=None)),
     )
-    return Spent(since, **sums)
+    return PersonUsage(since, **sums)
 
 
 def prices_shown() -> list[Price]:

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import Allowance, Limit, Price, User, audit
-from chatapp.models.meters import meters_of
+from chatapp.models.meters import quota_usages
 from chatapp.staff.limits import queries
 from chatapp.staff.limits.forms import LimitForm, PriceForm
 
@@ -123,7 +123,7 @@ def remove_price(request: HttpRequest, pk: int) -> HttpResponse:
 def own(request: HttpRequest) -> HttpResponse:
     """Show people their own limits, and what they have used this month."""
     assert isinstance(request.user, User)
-    context = {"meters": meters_of(request.user), "spent": queries.spent_by(request.user)}
+    context = {"meters": quota_usages(request.user), "spent": queries.spent_by(request.user)}
     return render(request, "limits/own.html", context)
 
 

@@ -14,8 +14,8 @@ from chatapp.accounts import links
 from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.second_factor import remove_second_factors
 from chatapp.accounts.staff import administrators_only
-from chatapp.db.primary_keys import key_of
-from chatapp.db.retry import once_more
+from chatapp.db.primary_keys import parse_pk
+from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import LegalHold, Refused, User
 from chatapp.models.legal_holds import NO_HOLD
 from chatapp.models.users import LAST_ADMINISTRATOR
@@ -26,7 +26,7 @@ from chatapp.staff.people.views import person_page
 
 @require_POST
 @administrators_only
-@once_more
+@retry_on_integrity_error
 def change(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     apply = CHANGES.get(what)
     if apply is None:
@@ -80,7 +80,7 @@ def _groups(request: HttpRequest, person: User) -> None:
 
 def _sign_out(request: HttpRequest, person: User) -> None:
     """Sign out the posted device, or all devices without one."""
-    if device := key_of(request.POST.get("device", "")):
+    if device := parse_pk(request.POST.get("device", "")):
         person.devices.filter(pk=device).sign_out()
         record(request, "sessions.ended", person, which="one device")
         messages.success(request, "Signed out that device.")
@@ -144,7 +144,7 @@ def _hold(request: HttpRequest, person: User) -> HttpResponse | None:
 
 def _end_hold(request: HttpRequest, person: User) -> None:
     assert isinstance(request.user, User)
-    hold = person.legal_holds.filter(pk=key_of(request.POST.get("hold", ""))).first()
+    hold = person.legal_holds.filter(pk=parse_pk(request.POST.get("hold", ""))).first()
     if hold is None:
         raise Refused(NO_HOLD)
     hold.end(request.user)

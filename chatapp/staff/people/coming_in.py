@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from chatapp.accounts import links
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.db.retry import once_more
+from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import Installation, Invitation, User, branding
 from chatapp.staff.people.forms import AccessForm, InvitationForm
 from chatapp.staff.people.log import record
@@ -20,7 +20,7 @@ SHOWN = 100  # the newest invitations
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
-@once_more
+@retry_on_integrity_error
 def invitations(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = InvitationForm(request.POST or None)

@@ -12,9 +12,9 @@ from chatapp.accounts.forms import UniqueEmail
 from chatapp.accounts.links import sends_mail
 from chatapp.models import Installation, Invitation, User
 from chatapp.models.legal_holds import LONGEST_REASON
-from chatapp.staff.people.queries import Asked
-from chatapp.text.multiline import LinesField
-from chatapp.text.visible import SeenField
+from chatapp.staff.people.queries import PeopleFilter
+from chatapp.text.multiline import MultilineField
+from chatapp.text.visible import VisibleCharField
 
 NO_MAIL = "This needs email, to confirm addresses: set EMAIL_URL and restart the server."
 
@@ -47,11 +47,11 @@ class FilterForm(forms.Form):
     after = forms.CharField(required=False, max_length=150, widget=forms.HiddenInput)
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> PeopleFilter:
         self.is_valid()
         data = self.cleaned_data
         group: Group | None = data.get("group")
-        return Asked(
+        return PeopleFilter(
             data.get("q", ""),
             data.get("role", ""),
             group.pk if group else None,
@@ -86,7 +86,7 @@ class GroupsForm(forms.Form):
 class HoldForm(forms.Form):
     """What to put under a legal hold, and why."""
 
-    reason = LinesField(
+    reason = MultilineField(
         max_length=LONGEST_REASON,
         widget=forms.Textarea({"rows": 2}),
         help_text="Who asked for it, and in which matter. Administrators can read this.",
@@ -153,7 +153,7 @@ class GroupForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Group
         fields = ["name"]
-        field_classes = {"name": SeenField}
+        field_classes = {"name": VisibleCharField}
         error_messages = {"name": {"unique": "There is already a group with this name."}}
 
 
@@ -195,7 +195,7 @@ class AccessForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Installation
         fields = ["signup", "signup_domains", "staff_second_factor"]
         widgets = {"signup": forms.RadioSelect, "signup_domains": forms.Textarea({"rows": 3})}
-        field_classes = {"signup_domains": LinesField}
+        field_classes = {"signup_domains": MultilineField}
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.db.primary_keys import key_of
-from chatapp.db.retry import once_more
+from chatapp.db.primary_keys import parse_pk
+from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import AccessRule, Allowance, Limit, ToolServer, Upstream, User
 from chatapp.models.access_rules import EVERYBODY, LONGEST_MODEL
 from chatapp.realtime.worker import worker
@@ -31,7 +31,7 @@ ABOUT_TOOLS = "The tools of this server. Models can call them for the people who
 
 
 @dataclass(frozen=True)
-class Thing:
+class Resource:
     """An upstream, a model or a tool server, and who may use it."""
 
     name: str
@@ -43,7 +43,7 @@ class Thing:
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
-@once_more
+@retry_on_integrity_error
 def groups(request: HttpRequest) -> HttpResponse:
     form = GroupForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -61,7 +61,7 @@ def groups(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
-@once_more
+@retry_on_integrity_error
 def group(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(Group, pk=pk)
     form = GroupForm(request.POST or None, instance=found)
@@ -96,7 +96,7 @@ def member(request: HttpRequest, pk: int) -> HttpResponse:
         return ask_to_confirm(reverse("group", args=[pk]))
     found = get_object_or_404(Group, pk=pk)
     if "remove" in request.POST:
-        if removed := key_of(request.POST["remove"]):
+        if removed := parse_pk(request.POST["remove"]):
             with transaction.atomic():
                 found.user_set.remove(removed)
                 record(request, "group.changed", found, removed=removed)
@@ -133,7 +133,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
-@once_more
+@retry_on_integrity_error
 def given(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
     """Set who may use an upstream, one of its models (`?model=`), or a tool server."""
     target, context = _target(kind, pk, request.GET.get("model", "").strip())
@@ -178,17 +178,17 @@ def _known_models(upstream: Upstream) -> list[str]:
     return listed or list(upstream.named_models)
 
 
-def _things() -> Iterator[Thing]:
+def _things() -> Iterator[Resource]:
     """Yield all upstreams, each followed by its models that have a rule, then all tool servers."""
-    known: dict[tuple[int | None, str, int | None], Thing] = {
+    known: dict[tuple[int | None, str, int | None], Resource] = {
         (rule.upstream_id, rule.model, rule.tool_server_id): _thing(rule) for rule in _rules()
     }
     for upstream in Upstream.objects.all():
-        whole = Thing(str(upstream), _path("upstream", upstream.pk), "Upstream")
+        whole = Resource(str(upstream), _path("upstream", upstream.pk), "Upstream")
         yield known.get((upstream.pk, "", None), whole)
         yield from (one for (pk, model, _), one in known.items() if pk == upstream.pk and model)
     for server in ToolServer.objects.all():
-        default = Thing(str(server), _path("tools", server.pk), "Tool server")
+        default = Resource(str(server), _path("tools", server.pk), "Tool server")
         yield known.get((None, "", server.pk), default)
 
 
@@ -197,15 +197,15 @@ def _rules() -> Any:
     return rules.prefetch_related("groups").order_by("upstream__name", "model")
 
 
-def _thing(rule: AccessRule) -> Thing:
+def _thing(rule: AccessRule) -> Resource:
     whose = ", ".join(one.name for one in rule.groups.all()) or "Nobody"
     if rule.tool_server:
         path = _path("tools", rule.tool_server.pk)
-        return Thing(rule.tool_server.name, path, "Tool server", whose)
+        return Resource(rule.tool_server.name, path, "Tool server", whose)
     assert rule.upstream
     path = _path("upstream", rule.upstream.pk, rule.model)
     about = f"Model of {rule.upstream.name}" if rule.model else "Upstream"
-    return Thing(rule.model or rule.upstream.name, path, about, whose)
+    return Resource(rule.model or rule.upstream.name, path, about, whose)
 
 
 def _path(kind: str, pk: int, model: str = "") -> str:

@@ -17,7 +17,7 @@ ROLES = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class PeopleFilter:
     """Filters of the list; "" and None filter nothing."""
 
     words: str = ""
@@ -41,7 +41,7 @@ class Asked:
         return found.filter(username__gt=self.after) if self.after else found
 
 
-def page_of(asked: Asked) -> tuple[list[User], bool]:
+def page_of(asked: PeopleFilter) -> tuple[list[User], bool]:
     """Return the people of one page, and whether there are more."""
     found = list(asked.people()[: PAGE + 1])
     return found[:PAGE], len(found) > PAGE

@@ -14,7 +14,7 @@ from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import User
-from chatapp.models.legal_holds import Held
+from chatapp.models.legal_holds import UnderLegalHold
 from chatapp.models.users import LAST_ADMINISTRATOR
 from chatapp.staff.people.forms import FilterForm, GroupsForm, HoldForm, NameForm, RolesForm
 from chatapp.staff.people.log import record
@@ -82,7 +82,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
         except LastAdministrator:
             messages.error(request, LAST_ADMINISTRATOR)
             return redirect("person", pk)
-        except Held as held:
+        except UnderLegalHold as held:
             messages.error(request, str(held))
             return redirect("person", pk)
         if pk == request.user.pk:

@@ -29,7 +29,7 @@ from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.chat.exports import lines_of
 from chatapp.models import Conversation, ReplyImage, Usage, User, audit
 from chatapp.sessions.validity import person_of
-from chatapp.staff.privacy.queries import all_looks_at
+from chatapp.staff.privacy.queries import all_staff_accesses
 from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
 
 USAGE = (
@@ -191,7 +191,7 @@ def _about(person: User) -> dict[str, Any]:
 
 
 def _looks(person: User) -> Iterator[dict[str, Any]]:
-    for look in all_looks_at(person):
+    for look in all_staff_accesses(person):
         yield {
             "at": look.at.isoformat(),
             "who": look.who,

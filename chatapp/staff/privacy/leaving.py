@@ -17,7 +17,7 @@ from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
 from chatapp.accounts.erasure_report import Report
 from chatapp.models import User, audit
-from chatapp.models.legal_holds import Held
+from chatapp.models.legal_holds import UnderLegalHold
 
 LAST = "You are the last administrator. Make somebody else an administrator first."
 
@@ -56,7 +56,7 @@ def erase_all(request: HttpRequest) -> HttpResponse:
             report = _erase(person)
         except LastAdministrator:
             form.add_error(None, LAST)
-        except Held as held:
+        except UnderLegalHold as held:
             form.add_error(None, str(held))
         else:
             logout(request)
@@ -70,7 +70,7 @@ def erase_all(request: HttpRequest) -> HttpResponse:
 
 
 def _erase(person: User) -> Report:
-    """Raises `LastAdministrator` or `Held`."""
+    """Raises `LastAdministrator` or `UnderLegalHold`."""
     with transaction.atomic():
         audit.record("person.deleted", actor=person, about=person)
     [report] = erase([person], person)

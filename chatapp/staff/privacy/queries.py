@@ -32,7 +32,7 @@ UNNAMED = "A reviewer"
 
 
 @dataclass(frozen=True)
-class Look:
+class StaffAccess:
     """One row of the page: an event that staff caused."""
 
     number: int  # the event's sequence number
@@ -45,7 +45,7 @@ class Look:
     reason: str  # of an opening; "" if it is older than the need to give one
 
 
-def looks_at(person: User, before: int | None = None) -> tuple[list[Look], bool]:
+def staff_accesses(person: User, before: int | None = None) -> tuple[list[StaffAccess], bool]:
     """Return one page of others' events, and whether there are older ones."""
     events = _events(person)
     if before is not None:
@@ -54,7 +54,7 @@ def looks_at(person: User, before: int | None = None) -> tuple[list[Look], bool]
     return _looks(person, found[:PAGE]), len(found) > PAGE
 
 
-def all_looks_at(person: User) -> list[Look]:
+def all_staff_accesses(person: User) -> list[StaffAccess]:
     return _looks(person, list(_events(person)))
 
 
@@ -63,13 +63,13 @@ def _events(person: User) -> QuerySet[AuditEvent]:
     return events.exclude(actor=person.pk).select_related("detail").order_by("-sequence")
 
 
-def _looks(person: User, events: Sequence[AuditEvent]) -> list[Look]:
+def _looks(person: User, events: Sequence[AuditEvent]) -> list[StaffAccess]:
     readers = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
     read = {UUID(one.target) for one in events if one.action in READINGS}
     kept = {str(pk): one for pk, one in person.conversations.kept().in_bulk(read).items()}
     hidden = _without_reader(person, events)
     return [
-        Look(
+        StaffAccess(
             one.sequence,
             one.at,
             UNNAMED if one.sequence in hidden else _name(one.actor, readers),

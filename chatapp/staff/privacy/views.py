@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chatapp.db.primary_keys import key_of
+from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Retention, ReviewRule, User
 from chatapp.models.shelves import TRASH_DAYS
 from chatapp.staff.privacy import queries
@@ -17,8 +17,8 @@ from chatapp.staff.privacy import queries
 @login_required
 def privacy(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
-    before = key_of(request.GET.get("before", ""))  # an event's sequence number
-    looks, has_older = queries.looks_at(request.user, before or None)
+    before = parse_pk(request.GET.get("before", ""))  # an event's sequence number
+    looks, has_older = queries.staff_accesses(request.user, before or None)
     context = {
         "looks": looks,
         "has_older": has_older,

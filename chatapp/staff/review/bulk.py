@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from chatapp.accounts.staff import reviewers_only
-from chatapp.db.primary_keys import key_of
+from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Conversation, Refused, Review, ReviewLabel, User, audit
 from chatapp.staff.review import acts
 from chatapp.staff.review.acts import Act
@@ -74,7 +74,7 @@ def _act(sent: QueryDict) -> Act:
         case "verdict":
             return partial(acts.decide, verdict=acts.verdict_of(value))
         case "label" | "unlabel":
-            label = ReviewLabel.objects.filter(pk=key_of(sent.get("label", ""))).first()
+            label = ReviewLabel.objects.filter(pk=parse_pk(sent.get("label", ""))).first()
             if not label:
                 raise Refused("Choose a label first.")
             return partial(_with if chosen == "label" else _without, label=label)

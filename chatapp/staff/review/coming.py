@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from chatapp.models import Conversation, User
 from chatapp.staff.review.filters import FilterForm
-from chatapp.staff.review.queries import Asked, Neighbours, neighbours_of
+from chatapp.staff.review.queries import Neighbours, ReviewFilter, neighbours_of
 
 SALT = "chatapp.review.came"
 SECONDS = 24 * 3600  # after which a filter has to be listed, and so recorded, again
@@ -34,15 +34,15 @@ def query_of(form: FilterForm) -> str:
 
 
 @dataclass(frozen=True)
-class Came:
+class ReturnLink:
     query: str  # to append to the next page's URL
     shown: dict[str, str]  # the list's fields
-    asked: Asked | None  # None if the query has expired or is no longer valid
+    asked: ReviewFilter | None  # None if the query has expired or is no longer valid
 
     @classmethod
     def of(cls, request: HttpRequest) -> Self:
         assert isinstance(request.user, User)
-        unfiltered = cls("", {}, Asked(request.user))
+        unfiltered = cls("", {}, ReviewFilter(request.user))
         signed = request.GET.get("came", "")
         try:
             reviewer, shown = signing.loads(signed, salt=SALT)
@@ -65,7 +65,7 @@ class Came:
 def back_to(request: HttpRequest, conversation: object) -> HttpResponse:
     """Redirect to a conversation's page, and keep the list the reviewer came from."""
     address = reverse("review-conversation", args=[conversation])
-    return redirect(address + Came.of(request).query)
+    return redirect(address + ReturnLink.of(request).query)
 
 
 def _is_recent(signed: str) -> bool:

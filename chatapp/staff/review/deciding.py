@@ -17,7 +17,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp.accounts.staff import reviewers_only
-from chatapp.db.primary_keys import key_of
+from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Refused, Review, ReviewLabel, User, audit
 from chatapp.sessions.idle_sessions import leave_unused
 from chatapp.staff.review import acts
@@ -70,7 +70,7 @@ def _refuse_old_page(request: HttpRequest, review: Review, reviewer: User) -> No
     sent = request.POST.get("version", "")
     if sent == str(review.version):
         return
-    missed = max(review.version - key_of(sent), 0)
+    missed = max(review.version - parse_pk(sent), 0)
     names = Names.of(review.conversation, reviewer, None)
     recent = last_acts_of(review.conversation, names, missed)
     said = f" What changed: {recent}." if recent else ""
@@ -99,7 +99,7 @@ def verdict(request: HttpRequest, review: Review, by: User) -> Done:
 
 @_deciding
 def labels(request: HttpRequest, review: Review, _by: User) -> Done:
-    sent = list(map(key_of, request.POST.getlist("labels")))
+    sent = list(map(parse_pk, request.POST.getlist("labels")))
     chosen = ReviewLabel.objects.filter(pk__in=sent)
     return acts.label(review, chosen)
 

@@ -26,8 +26,8 @@ from chatapp.models.prices import DOLLAR
 from chatapp.sessions.validity import person_of
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.names import Names
-from chatapp.staff.review.places import Place
-from chatapp.staff.review.queries import Asked, page_of
+from chatapp.staff.review.places import ReviewPosition
+from chatapp.staff.review.queries import ReviewFilter, page_of
 from chatapp.staff.review.rows import Row, rows_of
 from chatapp.staff.usage.spreadsheets import no_formula
 
@@ -71,7 +71,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 
 async def _lines(
-    asked: Asked, session_key: str, named: Named, write: Callable[[dict[str, object]], str]
+    asked: ReviewFilter, session_key: str, named: Named, write: Callable[[dict[str, object]], str]
 ) -> AsyncIterator[str]:
     """Yield the file's lines.
 
@@ -80,7 +80,7 @@ async def _lines(
     """
     if write is csv_of:
         yield _csv_line(COLUMNS)
-    place: Place | None = None
+    place: ReviewPosition | None = None
     while True:
         rows, place = await database_sync_to_async(_some)(asked, place, session_key)
         for row in rows:
@@ -89,7 +89,9 @@ async def _lines(
             return
 
 
-def _some(asked: Asked, place: Place | None, session_key: str) -> tuple[list[Row], Place | None]:
+def _some(
+    asked: ReviewFilter, place: ReviewPosition | None, session_key: str
+) -> tuple[list[Row], ReviewPosition | None]:
     if not person_of(session_key).reviews:
         raise PermissionDenied("This page is for reviewers.")
     keys, following = page_of(asked, place)

@@ -24,8 +24,8 @@ from chatapp.models import (
 )
 from chatapp.models.prices import DOLLAR
 from chatapp.models.pseudonyms import by_pseudonym
-from chatapp.staff.review.places import Place
-from chatapp.staff.review.queries import NONE, Asked
+from chatapp.staff.review.places import ReviewPosition
+from chatapp.staff.review.queries import NONE, ReviewFilter
 from chatapp.upstream.wire.reply import Ending
 
 ANY = ("", "Any")
@@ -173,9 +173,9 @@ class FilterForm(forms.Form):
             raise ValidationError(SEARCH_IS_OVER)
         return found if key else None
 
-    def clean_after(self) -> Place | None:
+    def clean_after(self) -> ReviewPosition | None:
         try:
-            return Place.read(text) if (text := self.cleaned_data["after"]) else None
+            return ReviewPosition.read(text) if (text := self.cleaned_data["after"]) else None
         except ValueError:
             raise ValidationError("That page doesn't exist. Start with the newest chats.") from None
 
@@ -187,18 +187,18 @@ class FilterForm(forms.Form):
         return wanted
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> ReviewFilter:
         """The filter; only if the form is valid."""
         wanted = {
             name: getattr(value, "pk", value) if name in KEYS else value
             for name, value in self.cleaned_data.items()
             if name not in NOT_OF_A_FILTER and value not in (None, "")
         }
-        return Asked(self.reviewer, by_pseudonym=self._is_pseudonym, **wanted)
+        return ReviewFilter(self.reviewer, by_pseudonym=self._is_pseudonym, **wanted)
 
     @property
-    def place(self) -> Place | None:
-        found: Place | None = self.cleaned_data["after"]
+    def place(self) -> ReviewPosition | None:
+        found: ReviewPosition | None = self.cleaned_data["after"]
         return found
 
     @property

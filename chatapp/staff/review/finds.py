@@ -17,7 +17,7 @@ from chatapp.models import Refused, ReviewSample, ReviewView, User, audit
 from chatapp.models.review_finds import LONGEST_NAME
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.forms import SentForm
-from chatapp.text.visible import SeenField
+from chatapp.text.visible import VisibleCharField
 
 NAMELESS = {"required": "Enter a name first."}
 SMALLEST = Decimal("0.1")
@@ -25,12 +25,12 @@ TRIES = 3  # to draw a sample
 
 
 class ViewForm(SentForm):
-    name = SeenField(max_length=LONGEST_NAME, error_messages=NAMELESS)
+    name = VisibleCharField(max_length=LONGEST_NAME, error_messages=NAMELESS)
     is_shared = forms.BooleanField(required=False)
 
 
 class SampleForm(SentForm):
-    name = SeenField(max_length=LONGEST_NAME, error_messages=NAMELESS)
+    name = VisibleCharField(max_length=LONGEST_NAME, error_messages=NAMELESS)
     share = forms.DecimalField(
         min_value=SMALLEST,
         max_value=100,

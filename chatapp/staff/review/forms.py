@@ -3,8 +3,8 @@
 from django import forms
 
 from chatapp.models.reviews import LONGEST_NOTE, LONGEST_REASON
-from chatapp.text.multiline import LinesField
-from chatapp.text.visible import SeenField
+from chatapp.text.multiline import MultilineField
+from chatapp.text.visible import VisibleCharField
 
 
 class SentForm(forms.Form):
@@ -16,7 +16,7 @@ class SentForm(forms.Form):
 
 
 class OpeningForm(SentForm):
-    reason = SeenField(
+    reason = VisibleCharField(
         label="Why are you opening this chat?",
         max_length=LONGEST_REASON,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -26,7 +26,7 @@ class OpeningForm(SentForm):
 
 
 class RevealForm(SentForm):
-    reason = SeenField(
+    reason = VisibleCharField(
         label="Why do you need the owner's name?",
         max_length=LONGEST_REASON,
         widget=forms.TextInput(attrs={"autocomplete": "off", "id": "reveal-reason"}),
@@ -35,7 +35,7 @@ class RevealForm(SentForm):
 
 
 class NoteForm(SentForm):
-    text = LinesField(
+    text = MultilineField(
         label="Note",
         max_length=LONGEST_NOTE,
         widget=forms.Textarea(attrs={"rows": 3}),

@@ -11,23 +11,23 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.db.retry import once_more
+from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import ReviewLabel, User, audit
-from chatapp.text.visible import SeenField
+from chatapp.text.visible import VisibleCharField
 
 
 class LabelForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = ReviewLabel
         fields = ["name"]
-        field_classes = {"name": SeenField}
+        field_classes = {"name": VisibleCharField}
         error_messages = {"name": {"unique": "This label already exists. Choose another name."}}
 
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
-@once_more
+@retry_on_integrity_error
 def labels(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = LabelForm(request.POST or None)

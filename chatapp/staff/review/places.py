@@ -8,7 +8,7 @@ from django.db.models import Q
 
 
 @dataclass(frozen=True)
-class Place:
+class ReviewPosition:
     """The last conversation of a page; the next page begins with the one used before it."""
 
     used: datetime
@@ -18,7 +18,7 @@ class Place:
         return f"{self.used.isoformat()}/{self.pk}"
 
     @classmethod
-    def read(cls, text: str) -> "Place":
+    def read(cls, text: str) -> "ReviewPosition":
         """Parse the text form. Raises `ValueError` if it is not valid."""
         used, _, pk = text.partition("/")
         try:

@@ -29,7 +29,7 @@ from chatapp.models import (
     User,
     flags,
 )
-from chatapp.models.among import IsAmong, Keys
+from chatapp.models.among import KeyIn, Keys
 from chatapp.models.conversation_facts import (
     day_of,
     of_category,
@@ -46,7 +46,7 @@ from chatapp.models.review_finds import members_of
 from chatapp.models.review_policies import asks_for_flags, hides_names, is_reviewable, tells_names
 from chatapp.models.statements import Values
 from chatapp.models.tool_names import HasCalled
-from chatapp.staff.review.places import Place
+from chatapp.staff.review.places import ReviewPosition
 from chatapp.upstream.wire.reply import Ending
 
 PAGE = 50
@@ -62,7 +62,7 @@ _PLAN_FOR_FEW_ROWS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReviewFilter:
     """A filter; "" and None mean any. One reply has to match all conditions on replies."""
 
     reviewer: User
@@ -96,7 +96,9 @@ class Asked:
             is_reviewable(), *self._flag_conditions(), *proven
         )
 
-    def places(self, after: Place | None, count: int, *, upwards: bool = False) -> Iterator[Place]:
+    def places(
+        self, after: ReviewPosition | None, count: int, *, upwards: bool = False
+    ) -> Iterator[ReviewPosition]:
         """Yield the places of matching conversations used before `after`, the nearest first.
 
         With `upwards`, those used after it. For callers that need only the first few: the costliest
@@ -112,7 +114,8 @@ class Asked:
             )
             candidates = self._candidates(facts, nearest, after, upwards)
             places = [
-                Place(used, pk) for pk, used in candidates.values_list("pk", "updated_at")[:count]
+                ReviewPosition(used, pk)
+                for pk, used in candidates.values_list("pk", "updated_at")[:count]
             ]
             for batch in _batches(places):
                 proven = self._proven([one.pk for one in batch])
@@ -146,7 +149,7 @@ class Asked:
         found = Conversation.objects.filter(
             *self._flag_conditions(among), is_reviewable(among=among)
         )
-        return found.filter(IsAmong(among)).order_by().values_list("pk")
+        return found.filter(KeyIn(among)).order_by().values_list("pk")
 
     def _with_matching_reply(self, among: Expression) -> QuerySet[Message, Any]:
         found = replies_of(among).filter(*self._reply_conditions())
@@ -156,7 +159,7 @@ class Asked:
         self,
         facts: Sequence[str],
         days: tuple[date, date],
-        after: Place | None = None,
+        after: ReviewPosition | None = None,
         upwards: bool = False,
     ) -> QuerySet[Conversation]:
         """Return all matches and some conversations that do not match.
@@ -175,7 +178,7 @@ class Asked:
                 for number, fact in enumerate(facts)
             },
         )
-        conditions: list[Q | IsAmong] = [
+        conditions: list[Q | KeyIn] = [
             *(Q((f"fact{number}__used_on__range", days)) for number, _ in enumerate(facts)),
             self._is_likely_reviewable,
             *self._conversation_conditions(),
@@ -185,7 +188,7 @@ class Asked:
         if self.sample is not None:
             conditions.append(Q(pk__in=members_of(self.sample)))
         if self.search:
-            conditions.append(IsAmong(self._searched))
+            conditions.append(KeyIn(self._searched))
         if after:
             conditions.append(after.is_after if upwards else after.is_before)
         if by_day and not facts:
@@ -194,7 +197,9 @@ class Asked:
         ordered = found.filter(*conditions).order_by(*day, "-used", "-id")
         return ordered.reverse() if upwards else ordered
 
-    def _days(self, after: Place | None = None, upwards: bool = False) -> tuple[date, date]:
+    def _days(
+        self, after: ReviewPosition | None = None, upwards: bool = False
+    ) -> tuple[date, date]:
         """Return the first and last day on which a match can have been used."""
         since = day_of(_midnight(self.since)) if self.since else date.min
         until = day_of(self._end) if self._end else date.max
@@ -308,7 +313,9 @@ class Asked:
             yield ~Q(Exists(claimed))
 
 
-def _days_beyond(place: Place, days: tuple[date, date], upwards: bool) -> tuple[date, date]:
+def _days_beyond(
+    place: ReviewPosition, days: tuple[date, date], upwards: bool
+) -> tuple[date, date]:
     since, until = days
     day = day_of(place.used)
     return (max(since, day), until) if upwards else (since, min(until, day))
@@ -321,7 +328,7 @@ def _days_without(
     return (nearest[1] + one, until) if upwards else (since, nearest[0] - one)
 
 
-def _batches(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+def _batches(places: Sequence[ReviewPosition]) -> Iterator[Sequence[ReviewPosition]]:
     begin, count = 0, FIRST_BATCH
     while begin < len(places):
         yield places[begin : begin + count]
@@ -333,7 +340,7 @@ def replies_of(conversations: OuterRef | Expression) -> QuerySet[Message]:
     of = (
         Q(conversation=conversations)
         if isinstance(conversations, OuterRef)
-        else IsAmong(conversations, "conversation_id")
+        else KeyIn(conversations, "conversation_id")
     )
     return Message.objects.filter(of, role=Message.Role.ASSISTANT, deleted_at=None)
 
@@ -369,7 +376,9 @@ def _nearest_days(
     return (since, last) if upwards else (last, until)
 
 
-def page_of(asked: Asked, after: Place | None) -> tuple[list[UUID], Place | None]:
+def page_of(
+    asked: ReviewFilter, after: ReviewPosition | None
+) -> tuple[list[UUID], ReviewPosition | None]:
     """Return the keys of a page, and the place after which the next begins; None if it is last."""
     with _planned_for_few_rows():
         places = list(islice(asked.places(after, FIRST_BATCH), PAGE + 1))
@@ -402,12 +411,12 @@ def reviewable() -> ConversationQuerySet:
 Neighbours = tuple[UUID | None, UUID | None]
 
 
-def neighbours_of(conversation: Conversation, asked: Asked) -> Neighbours:
+def neighbours_of(conversation: Conversation, asked: ReviewFilter) -> Neighbours:
     """Return the keys of the next older and the next newer conversation that match.
 
     `conversation` itself need not match, or no longer.
     """
-    place = Place(conversation.updated_at, conversation.pk)
+    place = ReviewPosition(conversation.updated_at, conversation.pk)
     with _planned_for_few_rows():
         older = next(asked.places(place, NEIGHBOUR_BATCH), None)
         newer = next(asked.places(place, NEIGHBOUR_BATCH, upwards=True), None)

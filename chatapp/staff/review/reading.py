@@ -16,7 +16,7 @@ from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Conversation, Opening, Review, ReviewLabel, User, audit
 from chatapp.models.flags import rules_by_message
 from chatapp.rendering import fragments, pool
-from chatapp.staff.review.coming import Came, back_to
+from chatapp.staff.review.coming import ReturnLink, back_to
 from chatapp.staff.review.forms import NoteForm, OpeningForm, RevealForm
 from chatapp.staff.review.history import MOST_STEPS, history_of
 from chatapp.staff.review.names import Names
@@ -40,7 +40,7 @@ def conversation_page(
     if row is None:
         raise Http404("It was just deleted.")
     names = Names.of(found, request.user, opening)
-    came = Came.of(request)
+    came = ReturnLink.of(request)
     older, newer = came.neighbours_of(found)
     existing = found.messages.filter(deleted_at=None)
     steps = history_of(found, names)

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import Count, Sum
 
 from chatapp.models import Conversation, Review, ReviewPolicy, Usage, User
-from chatapp.models.among import IsAmong, Keys
+from chatapp.models.among import KeyIn, Keys
 from chatapp.models.flags import rules_of
 from chatapp.models.statements import Query, Values
 from chatapp.staff.review.names import Names
@@ -126,7 +126,7 @@ def _rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
 
 _CONVERSATIONS: "Query[Conversation]" = Query(
     lambda keys: (
-        Conversation.objects.filter(IsAmong(keys))
+        Conversation.objects.filter(KeyIn(keys))
         .select_related("user", "sums")
         .only("created_at", "updated_at", "user__username", "sums__characters")
         .order_by()
@@ -134,11 +134,11 @@ _CONVERSATIONS: "Query[Conversation]" = Query(
     Keys(),
 )
 _REVIEWS: "Query[Review]" = Query(
-    lambda keys: Review.objects.filter(IsAmong(keys)).select_related("claimed_by"), Keys()
+    lambda keys: Review.objects.filter(KeyIn(keys)).select_related("claimed_by"), Keys()
 )
 _LABELS = Values(
     lambda keys: (
-        Review.labels.through.objects.filter(IsAmong(keys, "review_id"))
+        Review.labels.through.objects.filter(KeyIn(keys, "review_id"))
         .order_by("reviewlabel__name")
         .values_list("review", "reviewlabel__name")
     ),
@@ -154,7 +154,7 @@ _REPLIES = Values(
     Keys(),
 )
 _TITLES: "Query[Usage]" = Query(
-    lambda keys: Usage.objects.filter(IsAmong(keys), kind=Usage.Kind.TITLE).only(
+    lambda keys: Usage.objects.filter(KeyIn(keys), kind=Usage.Kind.TITLE).only(
         "total_tokens", "cost"
     ),
     Keys(),

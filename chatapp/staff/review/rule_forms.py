@@ -18,8 +18,8 @@ from chatapp.models.review_rules import (
     words_of,
 )
 from chatapp.models.reviews import LONGEST_REASON
-from chatapp.text.multiline import LinesField
-from chatapp.text.visible import SeenField
+from chatapp.text.multiline import MultilineField
+from chatapp.text.visible import VisibleCharField
 
 SALT = "chatapp.review.rule"
 SEEN_SECONDS = 3600  # for which a trial's result counts as current
@@ -32,7 +32,7 @@ NUMBER = {"inputmode": "decimal", "autocomplete": "off"}
 class RuleForm(forms.Form):
     use_required_attribute = False  # the fields of other kinds are hidden
 
-    name = SeenField(
+    name = VisibleCharField(
         label="Name",
         max_length=LONGEST_NAME,
         widget=forms.TextInput(attrs=LINE),
@@ -42,7 +42,7 @@ class RuleForm(forms.Form):
         label="Applies to", choices=ReviewRule.Of.choices, initial=ReviewRule.Of.BOTH
     )
     kind = forms.ChoiceField(label="Looks for", choices=ReviewRule.Kind.choices)
-    words = LinesField(
+    words = MultilineField(
         label="Words",
         error_messages=MISSING,
         max_length=LONGEST_WORDS,
@@ -75,7 +75,7 @@ class RuleForm(forms.Form):
         help_text="In characters.",
     )
 
-    reason = SeenField(
+    reason = VisibleCharField(
         label="Reason for the test",
         max_length=LONGEST_REASON,
         error_messages={"required": "Enter a reason for the test first."},

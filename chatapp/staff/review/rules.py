@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.db.retry import once_more
+from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import Conversation, ReviewPolicy, ReviewRule, User, audit
 from chatapp.models.review_policies import is_reviewable
 from chatapp.models.review_rules import Trial, tried
@@ -30,7 +30,7 @@ def rules(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
-@once_more
+@retry_on_integrity_error
 def add(request: HttpRequest) -> HttpResponse:
     return _rule_page(request, None)
 
@@ -38,7 +38,7 @@ def add(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
-@once_more
+@retry_on_integrity_error
 def change(request: HttpRequest, pk: int) -> HttpResponse:
     return _rule_page(request, get_object_or_404(ReviewRule, pk=pk))
 

@@ -18,7 +18,7 @@ from chatapp.models.reviews import LONGEST_REASON
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.forms import SentForm
 from chatapp.text.indexing import terms
-from chatapp.text.visible import SeenField
+from chatapp.text.visible import VisibleCharField
 
 
 class WordsForm(SentForm):
@@ -26,7 +26,7 @@ class WordsForm(SentForm):
         max_length=LONGEST_SEARCH,
         error_messages={"required": "Enter the words to search for."},
     )
-    reason = SeenField(
+    reason = VisibleCharField(
         max_length=LONGEST_REASON,
         error_messages={"required": "Enter a reason first."},
     )

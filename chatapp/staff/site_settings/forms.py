@@ -10,8 +10,8 @@ from django.forms import BoundField
 from chatapp.models import Installation, Logo, Upstream
 from chatapp.models.branding import OWN_ACCENT, OWN_NAME
 from chatapp.models.logos import MEDIA_TYPES, MOST_BYTES, MOST_PIXELS, TOO_LARGE, logo_of
-from chatapp.text.multiline import LinesField
-from chatapp.text.visible import SeenField
+from chatapp.text.multiline import MultilineField
+from chatapp.text.visible import VisibleCharField
 from chatapp.upstream.wire.images import Image
 
 NOTHING_CHOSEN = {
@@ -52,7 +52,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             *("notice", "default_upstream", "default_model"),
             *("title_upstream", "title_model"),
         ]
-        field_classes = {"name": SeenField, "notice": LinesField}
+        field_classes = {"name": VisibleCharField, "notice": MultilineField}
         widgets = {
             "accent": ColourInput,
             "name": forms.TextInput({"placeholder": OWN_NAME}),

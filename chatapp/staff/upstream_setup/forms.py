@@ -9,8 +9,8 @@ from chatapp.models import Upstream
 from chatapp.models.upstreams import validate_offered_models
 from chatapp.staff.admin.upstreams import UpstreamForm
 from chatapp.staff.people.forms import GivenForm
-from chatapp.text.multiline import LinesField
-from chatapp.text.visible import SeenField
+from chatapp.text.multiline import MultilineField
+from chatapp.text.visible import VisibleCharField
 
 MOST_SHOWN = 500  # models to tick; others can be entered under /admin/
 
@@ -23,7 +23,7 @@ class AddressForm(UpstreamForm):
 
     class Meta(UpstreamForm.Meta):
         fields = ["name", "base_url"]
-        field_classes = {"name": SeenField}
+        field_classes = {"name": VisibleCharField}
         help_texts = {"name": "Shown next to its models."}
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -44,7 +44,7 @@ class OfferForm(GivenForm):
         initial="all",
     )
     models = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
-    names = LinesField(
+    names = MultilineField(
         label="Model names",
         required=False,
         validators=[validate_offered_models],

@@ -6,7 +6,7 @@ Unknown values fall back to the default.
 from django import forms
 from django.http import QueryDict
 
-from chatapp.staff.usage.queries import Asked
+from chatapp.staff.usage.queries import UsageQuery
 
 PERIODS = [("30", "30 days"), ("7", "7 days"), ("90", "90 days"), ("365", "12 months")]
 OWN = [("day", "Day"), ("model", "Model"), ("upstream", "Upstream")]
@@ -45,7 +45,7 @@ class AskedForm(forms.Form):
         self.person = person
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> UsageQuery:
         self.is_valid()
         data = self.cleaned_data
-        return Asked(int(data["days"]), data["by"], data["measure"], self.person)
+        return UsageQuery(int(data["days"]), data["by"], data["measure"], self.person)

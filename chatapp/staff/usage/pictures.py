@@ -44,13 +44,13 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Picture:
+class Chart:
     highest: float
     columns: list[Column]
     before: str  # an SVG path; "" if nothing was used
 
 
-def picture(shown: list[Figures], earlier: list[Figures], measure: str) -> Picture:
+def chart(shown: list[Figures], earlier: list[Figures], measure: str) -> Chart:
     """Lay out the chart of a measure; both lists have an entry per day or month."""
     highest = max(one.of(measure) for one in [*shown, *earlier]) or 1
     each = 100 / len(shown)
@@ -59,7 +59,7 @@ def picture(shown: list[Figures], earlier: list[Figures], measure: str) -> Pictu
         _column(one, measure, highest, (place * each, each), past)
         for place, (one, past) in enumerate(zip(shown, before, strict=True))
     ]
-    return Picture(highest, columns, outline(before, highest) if any(before) else "")
+    return Chart(highest, columns, outline(before, highest) if any(before) else "")
 
 
 def _column(

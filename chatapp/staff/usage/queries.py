@@ -29,7 +29,7 @@ _PEOPLE = Count("person", distinct=True, filter=~Q(person=0))
 
 
 @dataclass(frozen=True)
-class Asked:
+class UsageQuery:
     """What to report: the period in days, the grouping, the measure, and whose usage."""
 
     days: int
@@ -59,7 +59,7 @@ class Report:
     rows: list[Figures]
 
 
-def report(asked: Asked) -> Report:
+def report(asked: UsageQuery) -> Report:
     """Return the usage of a period that ends today."""
     today = Usage.day_of(now())
     before, begins = _beginnings(asked, today)
@@ -75,7 +75,7 @@ def report(asked: Asked) -> Report:
     return Report(begins, total, of_past, until, timeline, earlier, rows)
 
 
-def _beginnings(asked: Asked, today: date) -> tuple[date, date]:
+def _beginnings(asked: UsageQuery, today: date) -> tuple[date, date]:
     """Return when the previous period and the current one begin."""
     if asked.days == YEAR:
         months = 12 * today.year + today.month - 1 - 11
@@ -90,13 +90,13 @@ def _year_before(day: date) -> date:
 
 
 def _rows_between(
-    table: type[DailyUsage | MonthlyUsage], asked: Asked, since: date, until: date
+    table: type[DailyUsage | MonthlyUsage], asked: UsageQuery, since: date, until: date
 ) -> "QuerySet[Any]":
     rows: QuerySet[Any] = table._default_manager.filter(day__gte=since, day__lte=until)
     return rows if asked.person is None else rows.filter(person=asked.person)
 
 
-def _past(asked: Asked, since: date, until: date) -> tuple[dict[date, Figures], Figures]:
+def _past(asked: UsageQuery, since: date, until: date) -> tuple[dict[date, Figures], Figures]:
     """Return the previous period's days or months, and their total.
 
     The last month of a year is counted up to the same day as the current month.
@@ -115,7 +115,7 @@ def _past(asked: Asked, since: date, until: date) -> tuple[dict[date, Figures], 
 
 
 def _in_order(
-    asked: Asked, found: Mapping[date, Figures], since: date, until: date
+    asked: UsageQuery, found: Mapping[date, Figures], since: date, until: date
 ) -> list[Figures]:
     days, day = [], since
     while day <= until:
@@ -134,7 +134,7 @@ def _month(day: date) -> str:
     return f"{day:%Y-%m}"
 
 
-def _rows(asked: Asked, found: Mapping[Any, Figures]) -> list[Figures]:
+def _rows(asked: UsageQuery, found: Mapping[Any, Figures]) -> list[Figures]:
     """Return the table's rows, the largest first."""
     if asked.by in COLUMNS:
         rows = [replace(one, label=name or "Unknown") for name, one in found.items()]

@@ -21,8 +21,8 @@ from chatapp.models.daily_usage import SUMS
 from chatapp.staff.usage.conversations import spent
 from chatapp.staff.usage.figures import Figures, change
 from chatapp.staff.usage.forms import MEASURES, AskedForm
-from chatapp.staff.usage.pictures import PARTS, picture
-from chatapp.staff.usage.queries import Asked, Report, report
+from chatapp.staff.usage.pictures import PARTS, chart
+from chatapp.staff.usage.queries import Report, UsageQuery, report
 from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
 
 MONEY = ("cost", "estimated_cost")
@@ -81,7 +81,7 @@ def _page_or_file(request: HttpRequest, form: AskedForm, template: str) -> HttpR
         "form": form,
         "asked": asked,
         "report": found,
-        "picture": picture(found.timeline, found.earlier, asked.measure),
+        "picture": chart(found.timeline, found.earlier, asked.measure),
         "parts": PARTS[asked.measure],
         "measures": dict(MEASURES),
         "by_day": _address(request, by="day"),
@@ -105,13 +105,13 @@ def _address(request: HttpRequest, **given: str) -> str:
     return asked.urlencode()
 
 
-def _with_before(found: Report, asked: Asked) -> Iterator[tuple[Figures, Figures | None]]:
+def _with_before(found: Report, asked: UsageQuery) -> Iterator[tuple[Figures, Figures | None]]:
     """Return the rows; days and months are paired with those of the previous period."""
     before = found.earlier if asked.by == "day" else []
     return zip_longest(found.rows, before)
 
 
-def _file(found: Report, asked: Asked) -> HttpResponse:
+def _file(found: Report, asked: UsageQuery) -> HttpResponse:
     name = f"usage-by-{asked.by}-{found.begins}.csv"
     response = HttpResponse(
         content_type="text/csv; charset=utf-8",

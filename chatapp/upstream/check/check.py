@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from chatapp.checks.results import Finding, note
+from chatapp.checks.results import CheckResult, note
 from chatapp.upstream.check import problems, verdicts
 from chatapp.upstream.check.answers import DELTAS, Answer, answer_of, failed_answer
 from chatapp.upstream.check.questions import (
@@ -25,7 +25,7 @@ from chatapp.upstream.check.questions import (
     ToolRecord,
     model_for_chat,
 )
-from chatapp.upstream.check.report import Report, visible, visible_finding
+from chatapp.upstream.check.report import Report, visible, visible_result
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.wire.dialects import AUTO, Dialect, UsageHabit
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed
@@ -69,8 +69,8 @@ class _CheckRun:
     clock: ToolRecord | None
     progress: Progress
     chosen: Dialect
-    findings: list[Finding] = field(default_factory=list)
-    problems: list[Finding] = field(default_factory=list)
+    findings: list[CheckResult] = field(default_factory=list)
+    problems: list[CheckResult] = field(default_factory=list)
     has_served: bool = False
     _limits: list[str] = field(default_factory=lambda: list(LIMITS))
 
@@ -84,19 +84,19 @@ class _CheckRun:
         greeted = await self._usage(counted)
         with self._question("Asking for a tool call"):
             called = await self._ask(WEATHER)
-            self.findings.append(verdicts.tools_finding(called))
+            self.findings.append(verdicts.tools_result(called))
         with self._question("Asking a model that does not exist"):
             self.findings.append(
-                verdicts.wrong_model_finding(await self._ask(HELLO, model=WRONG_MODEL))
+                verdicts.wrong_model_result(await self._ask(HELLO, model=WRONG_MODEL))
             )
         with self._question("Asking with a wrong key"):
-            self.findings.append(verdicts.wrong_key_finding(await self._ask(HELLO, key=WRONG_KEY)))
+            self.findings.append(verdicts.wrong_key_result(await self._ask(HELLO, key=WRONG_KEY)))
         with self._question("Closing a reply halfway, and asking again"):
             plain = await self._closing(greeted if greeted.has_said_something else counted)
         if self.clock and not called.reply.error:
             with self._question("Asking again with the clock offered"):
                 offered = await self._ask(replace(HELLO, tools=(self.clock,)))
-                self.findings.append(verdicts.clock_finding(self.clock, plain, offered))
+                self.findings.append(verdicts.clock_result(self.clock, plain, offered))
 
     def run_out_of_time(self, seconds: float) -> None:
         advice = "Anything missing here was not checked."
@@ -108,8 +108,8 @@ class _CheckRun:
     def report(self) -> Report:
         secret = self.endpoint.secret
         return Report(
-            tuple(visible_finding(finding, secret) for finding in self.findings),
-            tuple(visible_finding(problem, secret) for problem in self.problems),
+            tuple(visible_result(finding, secret) for finding in self.findings),
+            tuple(visible_result(problem, secret) for problem in self.problems),
         )
 
     async def _list_models(self) -> list[str]:
@@ -120,9 +120,9 @@ class _CheckRun:
                 listed = [model.id for model in models]
             except UpstreamFailed as failed:
                 self._give_up_without_models(failed.error)
-                self.findings.append(verdicts.no_models_finding(failed.error, bool(self.problems)))
+                self.findings.append(verdicts.no_models_result(failed.error, bool(self.problems)))
             else:
-                self.findings.append(verdicts.models_finding(listed))
+                self.findings.append(verdicts.models_result(listed))
                 self.model = self.model or model_for_chat(listed)
                 if not self.model:
                     self.problems.append(problems.NO_MODEL)
@@ -143,9 +143,9 @@ class _CheckRun:
             if problem := problems.problem_of(answer):
                 self.problems.append(problem)
             if answer.has_said_something:
-                self.findings.append(verdicts.model_finding(self.model, listed, answer))
-                self.findings.append(verdicts.stream_finding(answer))
-                self.findings += verdicts.timing_findings(answer)
+                self.findings.append(verdicts.model_result(self.model, listed, answer))
+                self.findings.append(verdicts.stream_result(answer))
+                self.findings += verdicts.timing_results(answer)
         self.has_served = not self.problems
         return answer
 
@@ -157,9 +157,9 @@ class _CheckRun:
         else:
             habit = UsageHabit.OPT_IN if counted.reply.usage else UsageHabit.NEVER
         self.findings += [
-            verdicts.usage_finding(habit, self.endpoint.takes_usage_option),
-            verdicts.reasoning_finding(counted),
-            verdicts.dialect_finding(counted, habit, self.chosen),
+            verdicts.usage_result(habit, self.endpoint.takes_usage_option),
+            verdicts.reasoning_result(counted),
+            verdicts.dialect_result(counted, habit, self.chosen),
         ]
         return greeted
 
@@ -171,7 +171,7 @@ class _CheckRun:
                 if any(isinstance(event, DELTAS) for event in events):
                     break
         after = await self._ask(HELLO)
-        self.findings.append(verdicts.closing_finding(before.delta_times[0], after))
+        self.findings.append(verdicts.closing_result(before.delta_times[0], after))
         return after
 
     async def _ask(

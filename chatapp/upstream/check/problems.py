@@ -1,6 +1,6 @@
 """Explain why an upstream can't serve the app, and what to do, as findings."""
 
-from chatapp.checks.results import Finding, failed
+from chatapp.checks.results import CheckResult, failed
 from chatapp.upstream.check.answers import Answer
 from chatapp.upstream.check.verdicts import error_text
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
@@ -90,7 +90,7 @@ _CUT_OFF = failed(
 _SAYS_NOTHING = failed(_WHAT, "It ends its reply without any content", "Try another model.")
 
 
-def problem_of(answer: Answer) -> Finding | None:
+def problem_of(answer: Answer) -> CheckResult | None:
     """Return why the upstream can't serve the app, judging by a plain answer; None if it can."""
     reply = answer.reply
     if reply.error:
@@ -100,13 +100,13 @@ def problem_of(answer: Answer) -> Finding | None:
     return None if answer.has_said_something else _SAYS_NOTHING
 
 
-def problem_of_error(error: UpstreamError, what: str = _WHAT) -> Finding:
+def problem_of_error(error: UpstreamError, what: str = _WHAT) -> CheckResult:
     """Describe an error of the upstream named `what`; its own words may contain the key."""
     said = error.code if error.kind is ErrorKind.FINISH_REASON else error_text(error)
     return failed(what, *_BY_ERROR_KIND[error.kind], said)
 
 
-def out_of_time(seconds: float) -> Finding:
+def out_of_time(seconds: float) -> CheckResult:
     return failed(
         _WHAT,
         f"It did not finish a short reply within {seconds:g} seconds",

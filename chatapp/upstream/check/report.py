@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from chatapp.checks.results import Finding, Verdict, printable
+from chatapp.checks.results import CheckResult, Status, printable
 from chatapp.upstream.wire.errors import MAX_MESSAGE_LENGTH, clean
 
 _NAMES_WIDTH = 14
 # Warnings and failures are called problems, but only `Report.problems` keep the app from working.
-_WORDS = {Verdict.OK: "good", Verdict.NOTE: "note"}
+_WORDS = {Status.OK: "good", Status.NOTE: "note"}
 _PROBLEM = "problem"
 
 
@@ -26,8 +26,8 @@ class Report:
     `problems` say why the upstream can't serve the app, and what to do.
     """
 
-    findings: tuple[Finding, ...]
-    problems: tuple[Finding, ...] = ()
+    findings: tuple[CheckResult, ...]
+    problems: tuple[CheckResult, ...] = ()
 
     @property
     def can_serve(self) -> bool:
@@ -57,13 +57,13 @@ class Report:
         return "\n".join(line for cells in table for line in _lines(cells, widths)) + "\n"
 
 
-def sentences(problem: Finding) -> str:
+def sentences(problem: CheckResult) -> str:
     """Join a problem's parts: "It rejects the key. Set the right one. It said: 401 wrong key"."""
     said = f"It said: {problem.said}" if problem.said else ""
     return " ".join(filter(None, (f"{problem.found}.", problem.cure, said)))
 
 
-def visible_finding(finding: Finding, secret: str) -> Finding:
+def visible_result(finding: CheckResult, secret: str) -> CheckResult:
     return replace(
         finding,
         found=visible(finding.found, secret),

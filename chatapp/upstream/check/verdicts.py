@@ -1,11 +1,11 @@
-"""Judge the answers: `Answer`s in, `Finding`s out. No I/O.
+"""Judge the answers: `Answer`s in, `CheckResult`s out. No I/O.
 
 A finding's texts may contain the upstream's own words; `visible_finding` cleans them for a report.
 """
 
 from collections.abc import Sequence
 
-from chatapp.checks.results import Finding, Verdict, note, ok, warning
+from chatapp.checks.results import CheckResult, Status, note, ok, warning
 from chatapp.upstream.check.answers import Answer
 from chatapp.upstream.check.questions import ToolRecord
 from chatapp.upstream.check.timing import Timing
@@ -27,7 +27,7 @@ def duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
 
 
-def models_finding(models: Sequence[str]) -> Finding:
+def models_result(models: Sequence[str]) -> CheckResult:
     if not models:
         advice = "Name its models in the upstream's settings."
         return note("Models", "an empty list", advice)
@@ -35,15 +35,15 @@ def models_finding(models: Sequence[str]) -> Finding:
     return ok("Models", f"{len(models)}: {', '.join(models[:_SHOWN_MODELS])}{more}")
 
 
-def no_models_finding(error: UpstreamError, gives_up: bool) -> Finding:
+def no_models_result(error: UpstreamError, gives_up: bool) -> CheckResult:
     found = f"no list ({error_text(error)})"
     if gives_up:
-        return Finding("Models", Verdict.FAILED, found)
+        return CheckResult("Models", Status.FAILED, found)
     advice = "Without a list, name its models in the upstream's settings."
     return note("Models", found, advice)
 
 
-def model_finding(asked: str, listed: Sequence[str], answer: Answer) -> Finding:
+def model_result(asked: str, listed: Sequence[str], answer: Answer) -> CheckResult:
     named = answer.reply.model
     found = f"asked {asked}" + (f", answered by {named}" if named not in ("", asked) else "")
     if listed and asked not in listed:
@@ -51,7 +51,7 @@ def model_finding(asked: str, listed: Sequence[str], answer: Answer) -> Finding:
     return ok("Model", found)
 
 
-def stream_finding(answer: Answer) -> Finding:
+def stream_result(answer: Answer) -> CheckResult:
     reply = answer.reply
     if not answer.is_stream:
         advice = "Replies appear all at once. Check whether it can stream."
@@ -60,7 +60,7 @@ def stream_finding(answer: Answer) -> Finding:
     return ok("Stream", f"ends with {finish} and {'[DONE]' if reply.is_done else 'no [DONE]'}")
 
 
-def timing_findings(answer: Answer) -> list[Finding]:
+def timing_results(answer: Answer) -> list[CheckResult]:
     timing = Timing.of(answer.delta_times)
     first = ok("First token", f"after {duration(timing.first)}")
     if not answer.is_stream:
@@ -70,7 +70,7 @@ def timing_findings(answer: Answer) -> list[Finding]:
     return [first, ok("Gaps", gaps), _buffering_finding(timing)]
 
 
-def _buffering_finding(timing: Timing) -> Finding:
+def _buffering_finding(timing: Timing) -> CheckResult:
     if not timing.can_tell_buffering:
         found = f"unclear from {timing.chunks} chunks"
         return note("Buffering", found, "Try a model that writes more.")
@@ -84,14 +84,14 @@ def _buffering_finding(timing: Timing) -> Finding:
     return ok("Buffering", "none seen")
 
 
-def usage_finding(habit: UsageHabit, takes_option: bool) -> Finding:
+def usage_result(habit: UsageHabit, takes_option: bool) -> CheckResult:
     found = habit.value + ("" if takes_option else "; rejects stream_options, so it is left out")
     if habit is UsageHabit.NEVER:
         return note("Usage", found, "The app shows estimates, marked as such.")
     return ok("Usage", found)
 
 
-def reasoning_finding(answer: Answer) -> Finding:
+def reasoning_result(answer: Answer) -> CheckResult:
     if answer.reasoning_fields:
         return ok("Reasoning", f"in delta.{', delta.'.join(answer.reasoning_fields)}")
     if answer.reply.reasoning:
@@ -99,7 +99,7 @@ def reasoning_finding(answer: Answer) -> Finding:
     return ok("Reasoning", "none seen")
 
 
-def tools_finding(answer: Answer) -> Finding:
+def tools_result(answer: Answer) -> CheckResult:
     reply = answer.reply
     if reply.error:
         found = f"rejects a request with tools ({error_text(reply.error)})"
@@ -114,7 +114,7 @@ def tools_finding(answer: Answer) -> Finding:
     return ok("Tools", f"calls {call.name}, finish_reason {reply.finish_reason or 'missing'}")
 
 
-def clock_finding(clock: ToolRecord, without: Answer, offered: Answer) -> Finding:
+def clock_result(clock: ToolRecord, without: Answer, offered: Answer) -> CheckResult:
     """Measure what it costs to offer the built-in tool in every request."""
     advice = "If that is too much, turn off “offer the clock” in the upstream's settings."
     if without.reply.usage and offered.reply.usage:
@@ -126,14 +126,14 @@ def clock_finding(clock: ToolRecord, without: Answer, offered: Answer) -> Findin
     return ok("Clock", f"about {about} tokens per request, estimated from its description")
 
 
-def wrong_model_finding(answer: Answer) -> Finding:
+def wrong_model_result(answer: Answer) -> CheckResult:
     if answer.reply.error:
         return ok("Wrong model", _error_found(answer))
     advice = "A mistake in a model's name goes unnoticed."
     return note("Wrong model", "answers under any name", advice)
 
 
-def wrong_key_finding(answer: Answer) -> Finding:
+def wrong_key_result(answer: Answer) -> CheckResult:
     error = answer.reply.error
     if error is None:
         return note("Wrong key", "accepts any key", _OPEN_TO_ANYONE)
@@ -150,7 +150,7 @@ def _error_found(answer: Answer) -> str:
     return f"{error.status or error.kind}{form}: {error.message or 'no message'}"
 
 
-def closing_finding(before: float, after: Answer) -> Finding:
+def closing_result(before: float, after: Answer) -> CheckResult:
     """Judge whether closing a reply frees the upstream.
 
     `before` is an earlier answer's time to the first token, in seconds; `after` was asked right
@@ -172,7 +172,7 @@ def closing_finding(before: float, after: Answer) -> Finding:
     return note("Closing", f"not visible from here; {found}", advice)
 
 
-def dialect_finding(answer: Answer, habit: UsageHabit, chosen: Dialect) -> Finding:
+def dialect_result(answer: Answer, habit: UsageHabit, chosen: Dialect) -> CheckResult:
     """Recognise the dialect; `chosen` is the one in the upstream's settings."""
     fitting = dialect_of(answer.marks(habit))
     found = f"{fitting.name} ({fitting.label})"

@@ -42,7 +42,7 @@ UPPER = Allowances(request=64, message=16, tools=512, choice=32, call=32)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PromptSize:
     """The size of a request's prompt."""
 
     messages: int
@@ -78,7 +78,7 @@ class Estimate:
     upper: TokenUsage
 
 
-def estimate(asked: Asked, choices: Iterable[Reply] = ()) -> Estimate:
+def estimate(asked: PromptSize, choices: Iterable[Reply] = ()) -> Estimate:
     """Estimate the usage of the prompt `asked` and the parts of `choices` that arrived."""
     choices = list(choices)
     return Estimate(
@@ -88,12 +88,12 @@ def estimate(asked: Asked, choices: Iterable[Reply] = ()) -> Estimate:
 
 def cost_of_tools(tools: Sequence[Mapping[str, object]]) -> int:
     """Return roughly how many tokens offering `tools` adds to a request."""
-    with_tools, without = Asked.of(NOTHING, tools), Asked.of(NOTHING)
+    with_tools, without = PromptSize.of(NOTHING, tools), PromptSize.of(NOTHING)
     return with_tools.tokens(BYTES_PER_TOKEN, MIDDLE) - without.tokens(BYTES_PER_TOKEN, MIDDLE)
 
 
 def _usage_of(
-    asked: Asked, choices: list[Reply], bytes_per_token: int, allowances: Allowances
+    asked: PromptSize, choices: list[Reply], bytes_per_token: int, allowances: Allowances
 ) -> TokenUsage:
     prompt = asked.tokens(bytes_per_token, allowances)
     reasoning = completion = 0

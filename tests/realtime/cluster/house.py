@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from typing import assert_never
 from uuid import UUID, uuid4
 
-from chatapp.realtime.cluster import Cluster, Event, Sighting, SnapshotAsked, Stale, Streaming
+from chatapp.realtime.cluster import (
+    Cluster,
+    Event,
+    HeartbeatReport,
+    SnapshotRequested,
+    StaleViewers,
+    StreamingReply,
+)
 from chatapp.realtime.cluster.messages import (
     ConversationChanged,
     Decide,
@@ -72,12 +79,12 @@ class Database:
         self.saved: dict[UUID, Reply] = {}
         self.alive: set[UUID] = set()
 
-    def sighting(self) -> Sighting:
+    def sighting(self) -> HeartbeatReport:
         streaming = [
-            Streaming(conversation, reply.pk, owner)
+            StreamingReply(conversation, reply.pk, owner)
             for conversation, (reply, owner) in self.streaming.items()
         ]
-        return Sighting(frozenset(), frozenset(self.alive), tuple(streaming))
+        return HeartbeatReport(frozenset(), frozenset(self.alive), tuple(streaming))
 
 
 class Member:
@@ -146,7 +153,7 @@ class Member:
     async def act(self, events: list[Event]) -> None:
         for event in events:
             match event:
-                case SnapshotAsked():
+                case SnapshotRequested():
                     self._answer(event)
                 case Stop(_, conversation, _):
                     if reply := self._replies.get(conversation):
@@ -154,7 +161,7 @@ class Member:
                 case Decide(_, conversation, _, _, allowed):
                     if reply := self._replies.get(conversation):
                         reply.decisions.append(allowed)
-                case Stale(conversation, viewers):
+                case StaleViewers(conversation, viewers):
                     for viewer in viewers:
                         await viewer.catch_up(conversation)
                 case PeopleChanged(people):
@@ -174,7 +181,7 @@ class Member:
         self.cluster.followers.end_leases()
         await self.cluster.remotes.notice_silence()
 
-    def _answer(self, request: SnapshotAsked) -> None:
+    def _answer(self, request: SnapshotRequested) -> None:
         reply = self._replies.get(request.conversation)
         if reply is None or reply.pk != request.reply:
             self.bus.post(request.worker, Gone(request.reply))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from chatapp.realtime.cluster import Bus
-from chatapp.realtime.cluster.bus import Heard, HeardAgain
+from chatapp.realtime.cluster.bus import BusRecovered, MessageReceived
 from chatapp.realtime.cluster.messages import Batch, Message, decode, encode
 
 
@@ -78,13 +78,13 @@ class MemoryBus(Bus):
     def unsubscribe(self, user: int) -> None:
         self.users.remove(user)
 
-    async def received(self) -> AsyncGenerator[Heard | HeardAgain, None]:
+    async def received(self) -> AsyncGenerator[MessageReceived | BusRecovered, None]:
         """Yield the messages in transit to this worker now, and none that are posted later."""
         while posted := next(
             (one for one in self._network.on_their_way if one.to == self.worker), None
         ):
             self._network.on_their_way.remove(posted)
-            yield Heard(posted.sender, posted.message)
+            yield MessageReceived(posted.sender, posted.message)
 
     async def run(self) -> None: ...
 

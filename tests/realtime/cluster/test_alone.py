@@ -6,18 +6,18 @@ from uuid import uuid4
 
 import pytest
 
-from chatapp.realtime.cluster import Alone, Cluster, NoHeartbeat, Sighting
+from chatapp.realtime.cluster import Cluster, HeartbeatReport, NullBus, NullHeartbeat
 from chatapp.realtime.cluster.messages import PeopleChanged, TurnBegan
 from chatapp.realtime.viewers import Viewers
 from tests.realtime.viewers.doubles import Recorder
 
 
 @pytest.fixture
-def bus() -> Alone:
-    return Alone(uuid4())
+def bus() -> NullBus:
+    return NullBus(uuid4())
 
 
-async def test_a_lone_bus_sends_and_receives_nothing(bus: Alone) -> None:
+async def test_a_lone_bus_sends_and_receives_nothing(bus: NullBus) -> None:
     await bus.subscribe(7)
     bus.post(bus.worker, PeopleChanged(None))
     bus.post_to_all(PeopleChanged(None))
@@ -29,14 +29,14 @@ async def test_a_lone_bus_sends_and_receives_nothing(bus: Alone) -> None:
     assert abs(bus.now() - time.monotonic()) < 1.0
 
 
-async def test_a_lone_cluster_yields_no_events(bus: Alone) -> None:
+async def test_a_lone_cluster_yields_no_events(bus: NullBus) -> None:
     viewers = Viewers()
     viewer, conversation = Recorder(), uuid4()
     viewers.add(viewer)
     viewers.show(viewer, conversation)
     cluster = Cluster(bus, viewers)
     running = asyncio.create_task(cluster.run())
-    assert cluster.see(Sighting(frozenset({uuid4()})), []) == []
+    assert cluster.see(HeartbeatReport(frozenset({uuid4()})), []) == []
     assert [event async for event in cluster.events()] == []
     assert cluster.remotes.awaited_by(viewer, conversation) == []
     running.cancel()
@@ -44,8 +44,8 @@ async def test_a_lone_cluster_yields_no_events(bus: Alone) -> None:
 
 
 async def test_an_unregistered_worker_was_never_given_up() -> None:
-    heartbeat = NoHeartbeat()
+    heartbeat = NullHeartbeat()
     assert heartbeat.database_answers
     assert not heartbeat.was_given_up(since=0.0)
-    assert [one async for one in heartbeat.sightings(Cluster(Alone(uuid4()), Viewers()))] == []
+    assert [one async for one in heartbeat.sightings(Cluster(NullBus(uuid4()), Viewers()))] == []
     heartbeat.stop()

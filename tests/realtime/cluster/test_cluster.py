@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from pytest_django import Settings
 
-from chatapp.realtime.cluster import SnapshotAsked, Stale
-from chatapp.realtime.cluster.bus import Heard, HeardAgain
+from chatapp.realtime.cluster import SnapshotRequested, StaleViewers
+from chatapp.realtime.cluster.bus import BusRecovered, MessageReceived
 from chatapp.realtime.cluster.followers import LEASE_SECONDS
 from chatapp.realtime.cluster.messages import (
     Decide,
@@ -347,17 +347,17 @@ async def test_messages_become_events_except_the_workers_own(house: House, membe
     assert events == [
         changed,
         stop,
-        SnapshotAsked(first.bus.worker, stop.reply, SKY),
-        Stale(SKY, frozenset({reader})),
-        Stale(SKY, frozenset({reader}), anew=True),
+        SnapshotRequested(first.bus.worker, stop.reply, SKY),
+        StaleViewers(SKY, frozenset({reader})),
+        StaleViewers(SKY, frozenset({reader}), anew=True),
     ]
 
 
 async def test_everybody_is_checked_after_a_bus_outage(
     member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def back() -> AsyncIterator[HeardAgain]:
-        yield HeardAgain()
+    async def back() -> AsyncIterator[BusRecovered]:
+        yield BusRecovered()
 
     monkeypatch.setattr(member.bus, "received", back)
     assert [event async for event in member.cluster.events()] == [PeopleChanged(None)]
@@ -366,9 +366,9 @@ async def test_everybody_is_checked_after_a_bus_outage(
 async def test_a_message_that_fails_does_not_block_the_next(
     member: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def received() -> AsyncIterator[Heard]:
-        yield Heard(uuid4(), None)  # type: ignore[arg-type]
-        yield Heard(uuid4(), PeopleChanged(None))
+    async def received() -> AsyncIterator[MessageReceived]:
+        yield MessageReceived(uuid4(), None)  # type: ignore[arg-type]
+        yield MessageReceived(uuid4(), PeopleChanged(None))
 
     monkeypatch.setattr(member.bus, "received", received)
     assert [event async for event in member.cluster.events()] == [PeopleChanged(None)]

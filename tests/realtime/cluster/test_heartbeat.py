@@ -13,7 +13,7 @@ from django.db import OperationalError
 
 from chatapp.models import Conversation, Message, Process, Upstream, User
 from chatapp.models.processes import EXPIRY_SECONDS, ProcessQuerySet
-from chatapp.realtime.cluster import Heartbeat, Sighting, heartbeat
+from chatapp.realtime.cluster import Heartbeat, HeartbeatReport, heartbeat
 
 pytestmark = pytest.mark.django_db
 
@@ -52,12 +52,14 @@ class Beating:
         self.heartbeat = Heartbeat(self.process)
         self.heartbeat.start()
 
-    async def next(self, *shown: UUID) -> Sighting:
+    async def next(self, *shown: UUID) -> HeartbeatReport:
         """Return the report of the next beat."""
         async with asyncio.timeout(10), aclosing(self.heartbeat.sightings(Shown(*shown))) as seen:
             return await anext(seen)
 
-    async def until(self, condition: Callable[[Sighting], bool], *shown: UUID) -> Sighting:
+    async def until(
+        self, condition: Callable[[HeartbeatReport], bool], *shown: UUID
+    ) -> HeartbeatReport:
         async with asyncio.timeout(10), aclosing(self.heartbeat.sightings(Shown(*shown))) as seen:
             async for one in seen:
                 if condition(one):
@@ -85,7 +87,7 @@ async def test_a_report_has_own_replies_and_those_of_shown_conversations(
     reply = await database_sync_to_async(store_streaming)(conversation, connected, other.process.pk)
     seen = await one.until(lambda seen: bool(seen.streaming), conversation.pk)
     [streaming] = seen.streaming
-    assert streaming == heartbeat.Streaming(conversation.pk, reply.pk, other.process.pk)
+    assert streaming == heartbeat.StreamingReply(conversation.pk, reply.pk, other.process.pk)
     assert seen.alive == {one.process.pk, other.process.pk}
     assert seen.own == frozenset()
     seen = await other.next()
@@ -98,7 +100,7 @@ async def test_a_lone_process_reports_only_its_own_replies(
     alone = await beats(is_alone=True)
     reply = await database_sync_to_async(store_streaming)(conversation, connected, alone.process.pk)
     seen = await alone.until(lambda seen: bool(seen.own), conversation.pk)
-    assert seen == Sighting(frozenset({reply.pk}))
+    assert seen == HeartbeatReport(frozenset({reply.pk}))
 
 
 async def test_replies_of_dead_workers_are_interrupted(

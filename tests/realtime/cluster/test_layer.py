@@ -9,7 +9,7 @@ import pytest
 from channels.layers import InMemoryChannelLayer
 
 from chatapp.realtime.cluster import layer as module
-from chatapp.realtime.cluster.bus import HeardAgain
+from chatapp.realtime.cluster.bus import BusRecovered
 from chatapp.realtime.cluster.layer import ECHO_SECONDS, MOST_WAITING, LayerBus, post_from_outside
 from chatapp.realtime.cluster.messages import (
     Batch,
@@ -31,7 +31,7 @@ class Box:
 
     def __init__(self) -> None:
         self.worker = uuid4()
-        self.heard: asyncio.Queue[Message | HeardAgain] = asyncio.Queue()
+        self.heard: asyncio.Queue[Message | BusRecovered] = asyncio.Queue()
         self.bus = LayerBus(self.worker)
 
     async def run(self) -> None:
@@ -39,7 +39,7 @@ class Box:
             tasks.create_task(self.bus.run())
             tasks.create_task(self._receive())
 
-    async def next(self) -> Message | HeardAgain:
+    async def next(self) -> Message | BusRecovered:
         async with asyncio.timeout(10):
             return await self.heard.get()
 
@@ -56,7 +56,7 @@ class Box:
 
     async def _receive(self) -> None:
         async for one in self.bus.received():
-            self.heard.put_nowait(one if isinstance(one, HeardAgain) else one.message)
+            self.heard.put_nowait(one if isinstance(one, BusRecovered) else one.message)
 
 
 class Layer(InMemoryChannelLayer):  # type: ignore[misc]
@@ -164,7 +164,7 @@ async def test_a_layer_that_loses_everything_is_detected_within_two_seconds(
     back_at = time.monotonic()
     layer.is_away = False
     async with asyncio.timeout(2):
-        assert await one.next() == HeardAgain()
+        assert await one.next() == BusRecovered()
     assert one.bus.answers
     assert one.bus.answers_since >= back_at
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatapp.models import Conversation, Message, View
-from chatapp.realtime.cluster.bus import Heard
+from chatapp.models import Conversation, Message, ThreadPage
+from chatapp.realtime.cluster.bus import MessageReceived
 from chatapp.realtime.cluster.followers import Follower
 from chatapp.realtime.cluster.messages import Decide, Frame, Leave, Snapshot, Stop, Watch
 from chatapp.realtime.cluster.remote import ASK_AGAIN_SECONDS, SILENT, RemoteReply
 from chatapp.realtime.viewers import Audience, Viewers
-from chatapp.rendering.fragments import LiveReply, snapshot_frame, thread_html
+from chatapp.rendering.fragments import LiveReply, snapshot_fragment, thread_html
 from chatapp.rendering.pool import rendered
 from chatapp.upstream.wire.reply import Ending
 from tests.realtime.cluster.network import Network
@@ -47,7 +47,7 @@ class Pair:
 
     def open_tab(self) -> Reader:
         message = Message(id=self.message.pk, role="assistant", ending="streaming")
-        view = View(Conversation(pk=self.conversation), [message])
+        view = ThreadPage(Conversation(pk=self.conversation), [message])
         tab = Reader(f'<div id="messages">{thread_html(view, rendered([]))}</div>')
         self.viewers.add(tab)
         self.viewers.show(tab, self.conversation)
@@ -62,19 +62,19 @@ class Pair:
     async def take_back(self) -> None:
         """Let the owner read its messages."""
         async for heard in self.owner.received():
-            if isinstance(heard, Heard) and isinstance(heard.message, Watch):
+            if isinstance(heard, MessageReceived) and isinstance(heard.message, Watch):
                 self.audience.follow(self.follower)
                 await self._flush()
-                self.follower.post_snapshot(snapshot_frame(self.live.view()))
+                self.follower.post_snapshot(snapshot_fragment(self.live.view()))
 
     async def take(self, times: int = 1) -> None:
         """Let the other worker read the next message, perhaps more than once."""
         async for heard in self.other.received():
             for _ in range(times):
                 match heard:
-                    case Heard(message=Frame(_, sequence, html)):
+                    case MessageReceived(message=Frame(_, sequence, html)):
                         await self.remote.take_frame(sequence, html)
-                    case Heard(message=Snapshot(_, sequence, html)):
+                    case MessageReceived(message=Snapshot(_, sequence, html)):
                         await self.remote.take_snapshot(sequence, html)
             return
 

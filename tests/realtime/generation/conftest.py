@@ -8,7 +8,7 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatapp.models import ModelChoice, Prompt, Turn, Upstream, User
-from chatapp.realtime.generation import Generation, Pace, Unsupported
+from chatapp.realtime.generation import FlushRate, Generation, Unsupported
 from chatapp.realtime.journal import Segment
 from chatapp.realtime.viewers import Showing
 from chatapp.upstream.client import UpstreamClient
@@ -38,7 +38,7 @@ class Desk:
         generation = Generation(
             turn,
             self.client,
-            Pace(),
+            FlushRate(),
             self.unsupported,
             self.showing,
             Segment.off(),

@@ -5,9 +5,9 @@ import pytest
 from chatapp.realtime.generation.asking import (
     LONGEST_WAIT,
     TRIES,
-    MayPass,
-    ask_patiently,
+    TemporaryFailure,
     is_worth_waiting,
+    with_retries,
 )
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 
@@ -31,7 +31,7 @@ class Requests:
     async def ask(self) -> None:
         self.count += 1
         if self.count <= self._failures:
-            raise MayPass(self._error)
+            raise TemporaryFailure(self._error)
 
     async def on_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
         self.retries.append((error, seconds, number))
@@ -42,14 +42,14 @@ async def test_a_request_is_retried_until_it_succeeds_at_most_three_times(
     failures: int, count: int
 ) -> None:
     requests = Requests(failures)
-    await ask_patiently(requests.ask, requests.on_retry)
+    await with_retries(requests.ask, requests.on_retry)
     assert requests.count == count
     assert requests.retries == [(BUSY, 0.0, number) for number in range(2, count + 1)]
 
 
 async def test_the_wait_is_the_upstreams_retry_after() -> None:
     requests = Requests(1, busy(0.02))
-    await ask_patiently(requests.ask, requests.on_retry)
+    await with_retries(requests.ask, requests.on_retry)
     assert [seconds for _, seconds, _ in requests.retries] == [0.02]
 
 
@@ -58,7 +58,7 @@ async def test_other_failures_are_raised() -> None:
         raise ArithmeticError
 
     with pytest.raises(ArithmeticError):
-        await ask_patiently(fail, Requests(0).on_retry)
+        await with_retries(fail, Requests(0).on_retry)
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,20 @@
-"""Flushes: the first at once, later ones no faster than the pace, and everything at the end."""
+"""Frames: the first at once, later ones no faster than the pace, and everything at the end."""
 
 import asyncio
 import time
 
 import pytest
 
-from chatapp.concurrency.turns import OneAtATime
+from chatapp.concurrency.turns import FairLock
 from chatapp.models import Message
-from chatapp.realtime.generation import Pace
-from chatapp.realtime.generation.flushes import Flushes
+from chatapp.realtime.generation import FlushRate
+from chatapp.realtime.generation.flushes import FrameScheduler
 from chatapp.realtime.viewers import Audience
 from chatapp.rendering.fragments import LiveReply
 from tests.realtime.viewers.doubles import Recorder
 
 
-class Slow(Pace):
+class Slow(FlushRate):
     """A pace that keeps 50 ms between flushes."""
 
     def interval(self, rendering: float) -> float:
@@ -36,7 +36,7 @@ class Gate:
         pass
 
 
-class Gated(Pace):
+class Gated(FlushRate):
     """A pace without an interval; the test admits each flush."""
 
     def __init__(self) -> None:
@@ -48,11 +48,11 @@ class Gated(Pace):
 
 
 class Writing:
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, pace: FlushRate) -> None:
         self.live = LiveReply(Message(role="assistant", ending=Message.STREAMING, model="m"))
         self.viewer = Recorder()
         self.showing = {self.viewer}
-        self.flushes = Flushes(self.live, Audience(self.showing), pace)
+        self.flushes = FrameScheduler(self.live, Audience(self.showing), pace)
         self.read_at = (
             time.monotonic()
         )  # one time for all, so that a busy machine makes no difference
@@ -130,7 +130,7 @@ async def test_deltas_wait_their_turn_while_a_reply_is_behind() -> None:
         assert len(frames) == turn
         assert writing.live.is_behind
         pace.gate.may_pass.release()
-    pace.one_at_a_time = OneAtATime()
+    pace.one_at_a_time = FairLock()
     pace.gate.may_pass.release()
     await writing.flushes.last()
     assert writing.shown.count("More.") == 3

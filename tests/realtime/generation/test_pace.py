@@ -1,11 +1,16 @@
 """How far apart flushes are."""
 
-from chatapp.realtime.generation.pace import BUSY_SHARE, DISPLAY_FRAME_SECONDS, WIDEST_SECONDS, Pace
+from chatapp.realtime.generation.pace import (
+    BUSY_SHARE,
+    DISPLAY_FRAME_SECONDS,
+    WIDEST_SECONDS,
+    FlushRate,
+)
 
 
-def settled(load: float) -> Pace:
+def settled(load: float) -> FlushRate:
     """Return the pace after a while if flushing at display rate would take `load` of a core."""
-    pace = Pace()
+    pace = FlushRate()
     for _ in range(200):
         pace.adjust(min(1.0, load * DISPLAY_FRAME_SECONDS / pace.spread))
     return pace
@@ -28,5 +33,5 @@ def test_flushes_move_together_again_when_the_load_is_gone() -> None:
 
 
 def test_slow_rendering_is_flushed_less_often_within_a_limit() -> None:
-    assert 0.09 < Pace().interval(0.01) < 0.11
-    assert Pace().interval(10.0) == settled(1e6).interval(0.0) == WIDEST_SECONDS
+    assert 0.09 < FlushRate().interval(0.01) < 0.11
+    assert FlushRate().interval(10.0) == settled(1e6).interval(0.0) == WIDEST_SECONDS

@@ -8,9 +8,9 @@ from django.db import OperationalError
 
 from chatapp.models import Allowance, Limit, Share, Upstream, Usage, purses
 from chatapp.realtime.generation import spending
-from chatapp.realtime.generation.spending import Spending
+from chatapp.realtime.generation.spending import BudgetGuard
 from chatapp.upstream.wire.dialects import RequestOptions
-from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta, StreamDone, ToolCallDelta
 from chatapp.upstream.wire.history import NOTHING
 from tests.realtime.generation.replies import call
@@ -146,10 +146,10 @@ async def test_the_limit_is_sent_under_the_name_the_upstream_knows(
     parameters: dict[str, object], base_url: str, dialect: str, expected: dict[str, object]
 ) -> None:
     upstream = Upstream(pk=1, base_url=base_url, dialect=dialect)
-    purse = purses.Purse(message=uuid4(), shares={}, price=None, prompt=10**6, affordable=50)
+    purse = purses.Reservation(message=uuid4(), shares={}, price=None, prompt=10**6, affordable=50)
     options = RequestOptions([], parameters)
-    one = Spending(purse, lambda: None)
-    sent = await one.admitted(Asked.of(NOTHING), Usage.nothing(), options, upstream)
+    one = BudgetGuard(purse, lambda: None)
+    sent = await one.admitted(PromptSize.of(NOTHING), Usage.nothing(), options, upstream)
     assert sent.parameters == expected
     assert one.was_cut_short == (expected != parameters)
 
@@ -161,12 +161,12 @@ async def test_a_request_goes_on_during_a_database_outage(
         raise OperationalError("away")
 
     monkeypatch.setattr(spending, "admit_again", away)
-    purse = purses.Purse(message=uuid4(), shares={}, price=None, affordable=10**6)
+    purse = purses.Reservation(message=uuid4(), shares={}, price=None, affordable=10**6)
     ended: list[bool] = []
-    one = Spending(purse, lambda: ended.append(True))
+    one = BudgetGuard(purse, lambda: ended.append(True))
     upstream = Upstream(pk=1, base_url="http://gw/v1")
     options = RequestOptions()
-    assert await one.admitted(Asked.of(NOTHING), Usage.nothing(), options, upstream) == options
+    assert await one.admitted(PromptSize.of(NOTHING), Usage.nothing(), options, upstream) == options
     one.count([AnswerDelta("왜"), ReasoningDelta("x"), ToolCallDelta(0, "a", "f", "{}")])
     one.count([StreamDone()])
     assert (purse.written, ended) == (3 + 1 + 3, [])

@@ -50,7 +50,7 @@ class Shown:
 @pytest.fixture
 def toolbox(monkeypatch: pytest.MonkeyPatch) -> Toolbox:
     toolbox = Toolbox()
-    monkeypatch.setattr(tool_runs, "shared_toolbox", lambda: toolbox)
+    monkeypatch.setattr(tool_runs, "shared_registry", lambda: toolbox)
     return toolbox
 
 

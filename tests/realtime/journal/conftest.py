@@ -11,7 +11,7 @@ from pytest_django import Settings
 from chatapp.models import Conversation, Message, Upstream, User
 from chatapp.realtime.journal import Journal, Segment
 from chatapp.realtime.journal.writing import folder
-from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import Event
 from chatapp.upstream.wire.history import History
 
@@ -27,7 +27,7 @@ class Writing:
     segment: Segment
 
     def ask(self, choices: int = 1) -> None:
-        self.segment.ask(Asked.of(History.of([{"role": "user", "content": "Why?"}])), choices)
+        self.segment.ask(PromptSize.of(History.of([{"role": "user", "content": "Why?"}])), choices)
 
     def read(self, *events: Event) -> None:
         self.segment.append(events)

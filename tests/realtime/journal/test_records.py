@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from chatapp.models.rounds import Round, RunState, ToolRun
 from chatapp.realtime.journal.records import (
     LEFT_OUT,
-    Arrived,
-    Asking,
+    EventsReceived,
     Heading,
-    Ran,
     Record,
+    RequestSent,
     RoundEnded,
+    ToolRunChanged,
     events_of,
     line,
     line_of,
     records,
 )
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
-from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     Event,
@@ -45,14 +45,14 @@ EVENTS: list[Event] = [
 ]
 FILE: list[Record] = [
     Heading("here", uuid4(), uuid4()),
-    Asking(Asked(1, 2, 3, 4), 2),
-    Ran(0, RUN),
+    RequestSent(PromptSize(1, 2, 3, 4), 2),
+    ToolRunChanged(0, RUN),
     RoundEnded(Round("Hm.", "So.", "", [RUN], "tool_calls", "id", {"total_tokens": 3})),
 ]
 
 
 def events_in(data: bytes) -> list[Event]:
-    arrived = [record for record in records(data) if isinstance(record, Arrived)]
+    arrived = [record for record in records(data) if isinstance(record, EventsReceived)]
     return [event for record in arrived for event in events_of(record)]
 
 

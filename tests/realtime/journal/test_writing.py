@@ -9,13 +9,13 @@ import pytest
 
 from chatapp.realtime.journal import Journal
 from chatapp.realtime.journal import writing as module
-from chatapp.realtime.journal.records import Arrived, Asking, Heading, records
+from chatapp.realtime.journal.records import EventsReceived, Heading, RequestSent, records
 from chatapp.upstream.wire.events import AnswerDelta
 from tests.realtime.journal.conftest import Writing
 
 
 def reads(writing: Writing) -> int:
-    return sum(isinstance(one, Arrived) for one in records(writing.file.read_bytes()))
+    return sum(isinstance(one, EventsReceived) for one in records(writing.file.read_bytes()))
 
 
 def test_events_are_in_the_file_at_once_and_private(writing: Writing) -> None:
@@ -77,8 +77,8 @@ def test_no_file_is_created_before_something_arrives(writing: Writing) -> None:
     writing.read(AnswerDelta("It is."))
     heading, *_, asking, arrived = records(writing.file.read_bytes())
     assert isinstance(heading, Heading)
-    assert isinstance(asking, Asking)
-    assert isinstance(arrived, Arrived)
+    assert isinstance(asking, RequestSent)
+    assert isinstance(arrived, EventsReceived)
 
 
 def test_without_a_folder_there_is_no_journal(

@@ -9,14 +9,14 @@ from channels.db import database_sync_to_async
 from pytest_django import Settings
 
 from chatapp.models import Message, ModelChoice, Prompt, Turn, Upstream, User
-from chatapp.realtime.cluster import Beating, Sighting
-from chatapp.realtime.cluster.heartbeat import Shown
+from chatapp.realtime.cluster import HeartbeatReport, HeartbeatSource
+from chatapp.realtime.cluster.heartbeat import ShownConversations
 from chatapp.realtime.worker import Worker
 from tests.realtime.cluster.network import Network
 from tests.realtime.viewers.doubles import Recorder
 
 
-class Heart(Beating):
+class Heart(HeartbeatSource):
     """A heartbeat that the test controls."""
 
     database_answers = True
@@ -26,8 +26,8 @@ class Heart(Beating):
     def was_given_up(self, since: float) -> bool:
         return self.was_dead
 
-    async def sightings(self, shown: Shown) -> AsyncGenerator[Sighting, None]:
-        yield Sighting(frozenset())
+    async def sightings(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
+        yield HeartbeatReport(frozenset())
 
     def stop(self) -> None:
         self.is_stopped = True

@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 from django.db import OperationalError
 
 from chatapp.models import Conversation, ReviewPolicy
-from chatapp.realtime.cluster import Sighting
+from chatapp.realtime.cluster import HeartbeatReport
 from chatapp.realtime.cluster.messages import ConversationChanged
 from chatapp.realtime.worker import changes
 from tests.realtime.viewers.doubles import Recorder
@@ -101,9 +101,9 @@ async def test_a_deletion_without_an_event_is_found_in_the_database(
     reply, asker = await company.begin(worker)
     await until(company, lambda: "Half" in asker.seen)
     await erase(reply.conversation)
-    await worker.hearing.see(Sighting(frozenset()))
+    await worker.hearing.see(HeartbeatReport(frozenset()))
     assert len(worker.replies)
-    await worker.hearing.see(Sighting(frozenset()))
+    await worker.hearing.see(HeartbeatReport(frozenset()))
     await until(company, lambda: not len(worker.replies))
 
 

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from chatapp.realtime.cluster import layer as layer_module
 from chatapp.realtime.cluster.messages import PeopleChanged, decode
-from chatapp.realtime.worker import look_again_at, shut_down, worker
+from chatapp.realtime.worker import recheck_access, shut_down, worker
 
 
 async def test_a_process_has_one_worker_until_shutdown(generations_end: None) -> None:
@@ -32,7 +32,7 @@ def layer(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> InMemoryChanne
 
 def test_a_command_makes_all_workers_recheck_people(layer: InMemoryChannelLayer) -> None:
     channel = asyncio.run(joined(layer))
-    look_again_at([7])
+    recheck_access([7])
     received = asyncio.run(layer.receive(channel))
     assert decode(received["batch"])[0].messages == [PeopleChanged(frozenset({7}))]
 
@@ -41,7 +41,7 @@ async def test_without_a_worker_nothing_is_sent_from_inside_an_event_loop(
     layer: InMemoryChannelLayer,
 ) -> None:
     channel = await joined(layer)
-    look_again_at(None)
+    recheck_access(None)
     assert layer.channels.get(channel) is None or layer.channels[channel].empty()
 
 

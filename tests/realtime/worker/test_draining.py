@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from chatapp.close_codes import CloseCode
-from chatapp.realtime.cluster import Alone, Bus, NoHeartbeat
+from chatapp.realtime.cluster import Bus, NullBus, NullHeartbeat
 from chatapp.realtime.viewers import Viewers
 from chatapp.realtime.worker.draining import Draining
 from chatapp.realtime.worker.replies import Replies
@@ -23,7 +23,7 @@ class DrainedWorker:
 
     def __init__(self, bus: Bus) -> None:
         self.viewers = Viewers()
-        self.replies = Replies(NoHeartbeat())
+        self.replies = Replies(NullHeartbeat())
         self.writing = Tasks()
         self.draining = Draining(self.viewers, self.replies, bus)
 
@@ -59,7 +59,7 @@ class Closing(Recorder):
 
 @pytest.fixture
 def alone() -> DrainedWorker:
-    return DrainedWorker(Alone(uuid4()))
+    return DrainedWorker(NullBus(uuid4()))
 
 
 @pytest.fixture

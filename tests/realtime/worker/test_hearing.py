@@ -8,7 +8,7 @@ from channels.db import database_sync_to_async
 
 from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Message, Upstream, Usage, User
-from chatapp.realtime.cluster import Sighting, Streaming, messages
+from chatapp.realtime.cluster import HeartbeatReport, StreamingReply, messages
 from chatapp.realtime.cluster.messages import Decide, Gone, PeopleChanged, Stop, TurnBegan, Watch
 from chatapp.realtime.journal import Completed
 from chatapp.realtime.worker import Worker, worker
@@ -161,8 +161,8 @@ async def test_a_reply_in_another_worker_is_found_in_the_database_without_an_eve
     await second.welcome(reader)
     second.show(reader, reply.conversation_id)
     company.network.lose()
-    streaming = Streaming(reply.conversation_id, reply.pk, first.id)
-    seen = Sighting(frozenset(), frozenset({first.id, second.id}), (streaming,))
+    streaming = StreamingReply(reply.conversation_id, reply.pk, first.id)
+    seen = HeartbeatReport(frozenset(), frozenset({first.id, second.id}), (streaming,))
     for one in company.workers:
         await one.hearing.see(seen)
     await until_seen(company, reader, "One")
@@ -173,7 +173,7 @@ async def test_a_reply_completed_from_a_journal_is_announced_to_all_tabs(company
     conversation = uuid4()
     readers = [await company.open(worker, conversation) for worker in company.workers]
     completed = Completed(company.alice.pk, conversation)
-    await first.hearing.see(Sighting(frozenset(), completed=(completed,)))
+    await first.hearing.see(HeartbeatReport(frozenset(), completed=(completed,)))
     assert on_their_way(company, second) == [TurnBegan(conversation)]
     async with asyncio.timeout(WAIT):
         while [len(reader.caught_up) for reader in readers] != [2, 2]:
@@ -187,7 +187,7 @@ async def test_a_reply_that_never_started_is_interrupted_at_the_second_report(
     [worker, _] = company.workers
     reply = await company.ask(worker)
     reader = await company.open(worker, reply.conversation_id)
-    seen = Sighting(frozenset({reply.pk}))
+    seen = HeartbeatReport(frozenset({reply.pk}))
     await worker.hearing.see(seen)
     assert await ending_of(reply) == "streaming"
     await worker.hearing.see(seen)
@@ -231,7 +231,7 @@ async def test_a_lost_reply_is_interrupted(
         while worker().replies.is_taking_prompts:  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.01)
     forgotten = await database_sync_to_async(store_unstarted_reply)(alice, connected)
-    own = Sighting(frozenset([running.pk, forgotten]))
+    own = HeartbeatReport(frozenset([running.pk, forgotten]))
     await worker().hearing.see(own)  # the reply may just be starting
     assert (await saved_ending(forgotten)) == "streaming"
     await worker().hearing.see(own)

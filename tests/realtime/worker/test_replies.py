@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from chatapp.models import Conversation, Message
-from chatapp.realtime.cluster import NoHeartbeat
+from chatapp.realtime.cluster import NullHeartbeat
 from chatapp.realtime.generation import Generation
 from chatapp.realtime.viewers.audience import Audience
 from chatapp.realtime.worker.replies import Replies
@@ -37,7 +37,7 @@ class Running(Generation):
 
 @pytest.fixture
 def replies() -> Replies:
-    return Replies(NoHeartbeat())
+    return Replies(NullHeartbeat())
 
 
 def began(replies: Replies, running: Running) -> asyncio.Task[None]:

@@ -11,7 +11,7 @@ from chatapp.realtime.viewers import Viewers
 from chatapp.realtime.worker import revocation as module
 from chatapp.realtime.worker.revocation import Revocation
 from chatapp.sessions import validity
-from chatapp.sessions.validity import Look
+from chatapp.sessions.validity import AccessCheck
 from chatapp.upstream.wire.reply import Ending
 from tests.realtime.viewers.doubles import Recorder
 from tests.realtime.worker.test_replies import Running
@@ -31,18 +31,18 @@ class Database:
         self.looks: list[set[int]] = []
         self.fails = 0
 
-    def look(self, people: Collection[int], held: Mapping[str, int]) -> Look:
+    def look(self, people: Collection[int], held: Mapping[str, int]) -> AccessCheck:
         self.looks.append({*people, *held.values()})
         if self.fails:
             self.fails -= 1
             raise OperationalError("away")
-        return Look(self.gone & self.looks[-1], self.ended & held.keys())
+        return AccessCheck(self.gone & self.looks[-1], self.ended & held.keys())
 
 
 @pytest.fixture
 def database(monkeypatch: pytest.MonkeyPatch) -> Database:
     database = Database()
-    monkeypatch.setattr(validity, "look", database.look)
+    monkeypatch.setattr(validity, "check_access", database.look)
     monkeypatch.setattr(module, "SETTLE_SECONDS", 0.01)
     monkeypatch.setattr(module, "TRY_AGAIN_SECONDS", 0.01)
     return database
@@ -138,7 +138,7 @@ async def test_a_check_waits_no_longer_than_a_quarter_of_a_second(
 ) -> None:
     """Tabs close within a second: the rest is left for the event and the queries."""
     monkeypatch.undo()
-    monkeypatch.setattr(validity, "look", database.look)
+    monkeypatch.setattr(validity, "check_access", database.look)
     waits: list[float] = []
 
     async def sleep(seconds: float) -> None:

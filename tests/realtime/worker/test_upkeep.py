@@ -33,7 +33,7 @@ async def test_a_failing_chore_is_retried_and_the_others_run(
         if len(done) >= 6:
             enough.set()
 
-    keeping_up = asyncio.create_task(upkeep.keep_up(away, broken, fine))
+    keeping_up = asyncio.create_task(upkeep.run_upkeep(away, broken, fine))
     async with asyncio.timeout(10):
         await enough.wait()
     keeping_up.cancel()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from chatapp.models import Message
 from chatapp.models.rounds import RunState, ToolRun
-from chatapp.rendering.fragments import LiveReply, snapshot_frame
+from chatapp.rendering.fragments import LiveReply, snapshot_fragment
 from chatapp.rendering.markdown.budgets import WORK_A_TURN
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from tests.support.page import Page
@@ -72,11 +72,11 @@ def test_applying_every_frame_gives_what_a_snapshot_draws(
     live = LiveReply(message)
     template = f'<article data-reply="x" id="reply-{message.pk}"></article>'
     page = Page(template)
-    page.swap(snapshot_frame(live.view()))
+    page.swap(snapshot_fragment(live.view()))
 
     def check() -> None:
         drawn = Page(template)
-        drawn.swap(snapshot_frame(live.view()))
+        drawn.swap(snapshot_fragment(live.view()))
         assert regions(page) == regions(drawn)
 
     for step, is_flushed in [(first, True), *steps, (LiveReply.finish, True)]:
@@ -92,7 +92,7 @@ def test_applying_every_frame_gives_what_a_snapshot_draws(
 def test_a_tool_call_that_needs_approval_comes_after_the_whole_answer() -> None:
     live = LiveReply(Message(pk=UUID(int=7), role="assistant", ending=Message.STREAMING, model="m"))
     page = Page(f'<article data-reply="x" id="reply-{live.message.pk}"></article>')
-    page.swap(snapshot_frame(live.view()))
+    page.swap(snapshot_fragment(live.view()))
     live.append("answer", MUCH)
     live.write_call(0, "call_0", "now", "{}")
     live.show_run(0, ToolRun("call_0", "now", "{}", RunState.ASKING))

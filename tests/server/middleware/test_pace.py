@@ -6,16 +6,16 @@ import pytest
 from django.test import Client
 
 from chatapp.chat.consumer import TOO_MUCH
-from chatapp.concurrency.token_bucket import Allowance
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import AuditEvent, User
 from chatapp.sessions.rate_limits import allowances
 from tests.support.tab import Tab
 
-NOTHING_LEFT = Allowance(0, 0)
+NOTHING_LEFT = TokenBucket(0, 0)
 
 
 def test_too_many_requests_are_refused_with_a_page(alice: User, alices: Client) -> None:
-    allowances[alice.pk] = Allowance(0, 2)
+    allowances[alice.pk] = TokenBucket(0, 2)
     assert [alices.get("/help/").status_code for _ in range(3)] == [200, 200, 429]
     answer = alices.get("/help/")
     assert "Too many requests" in answer.text
@@ -23,7 +23,7 @@ def test_too_many_requests_are_refused_with_a_page(alice: User, alices: Client) 
 
 
 def test_a_request_that_writes_costs_more(alice: User, alices: Client) -> None:
-    allowances[alice.pk] = Allowance(0, 9)
+    allowances[alice.pk] = TokenBucket(0, 9)
     statuses = [alices.post("/conversations/export/", {}).status_code for _ in range(2)]
     assert statuses == [422, 429]
 

@@ -11,7 +11,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import AsyncClient, Client
 from pytest_django import Settings
 
-from chatapp.realtime.cluster import Alone
+from chatapp.realtime.cluster import NullBus
 from chatapp.realtime.worker import worker
 from chatapp.server.probes import readiness
 from tests.server.probes.away import Away, Hanging
@@ -90,7 +90,7 @@ async def test_without_redis_it_is_unready_unless_redis_is_excluded(
     anyone: AsyncClient, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:9"
-    monkeypatch.setattr(Alone, "answers", False)
+    monkeypatch.setattr(NullBus, "answers", False)
     ready = await anyone.get("/readyz")
     assert (ready.status_code, ready.json()["redis"]) == (503, False)
     ready = await anyone.get("/readyz?exclude=draining&exclude=redis")

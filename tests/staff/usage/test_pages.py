@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 
 from chatapp.models import AuditEvent, Usage, User
-from chatapp.staff.usage.queries import Asked, report
+from chatapp.staff.usage.queries import UsageQuery, report
 
 pytestmark = pytest.mark.django_db
 
@@ -187,11 +187,11 @@ def test_a_year_of_constant_usage_shows_no_change(
     for outside in (until + timedelta(days=1), begins - timedelta(days=1)):
         if outside < first:
             book(None, 7000, outside)
-    found = report(Asked(365, "day", "tokens"))
+    found = report(UsageQuery(365, "day", "tokens"))
     assert found.total["prompt_tokens"] == found.before["prompt_tokens"] == 300
     assert found.total.people == found.before.people == 2
     assert found.before_until == until
-    own = report(Asked(365, "day", "tokens", alice.pk))
+    own = report(UsageQuery(365, "day", "tokens", alice.pk))
     assert (own.before["prompt_tokens"], own.before.people) == (150, 1)
     page = page_text(olives, "/usage/?days=365")
     assert f"a year earlier, up to {until}." in page

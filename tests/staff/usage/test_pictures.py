@@ -4,7 +4,7 @@ import pytest
 
 from chatapp.models.daily_usage import SUMS
 from chatapp.staff.usage.figures import Figures
-from chatapp.staff.usage.pictures import PARTS, Part, outline, picture
+from chatapp.staff.usage.pictures import PARTS, Part, chart, outline
 
 
 def figures(people: int = 0, **sums: int) -> Figures:
@@ -45,7 +45,7 @@ DRAWN = {  # the heights of its parts from the bottom up, the estimated and the 
 
 @pytest.mark.parametrize("measure", PARTS)
 def test_the_parts_of_a_column_are_stacked(measure: str) -> None:
-    drawn = picture([DAY, figures()], [figures()] * 2, measure)
+    drawn = chart([DAY, figures()], [figures()] * 2, measure)
     full, empty = drawn.columns
     heights, estimated, unknown = DRAWN[measure]
     assert [one.height for one in full.parts] == heights
@@ -61,7 +61,7 @@ def test_the_parts_of_a_column_are_stacked(measure: str) -> None:
 
 
 def test_the_previous_period_is_drawn_to_the_same_scale() -> None:
-    drawn = picture([figures(cost=1)] * 2, [figures(cost=4), figures(cost=2)], "cost")
+    drawn = chart([figures(cost=1)] * 2, [figures(cost=4), figures(cost=2)], "cost")
     assert drawn.highest == 4
     assert drawn.columns[0].parts == [Part(1, 75, 25)]
     assert drawn.before == "M0 100V0H500V50H1000V100"
@@ -69,7 +69,7 @@ def test_the_previous_period_is_drawn_to_the_same_scale() -> None:
 
 def test_the_outline_of_the_previous_period_crosses_higher_columns() -> None:
     earlier = [figures(cost=value) for value in (3, 4, 5, 0)]
-    drawn = picture([figures(cost=4)] * 4, earlier, "cost")
+    drawn = chart([figures(cost=4)] * 4, earlier, "cost")
     assert [one.before for one in drawn.columns] == [40, None, None, None]
 
 
@@ -81,7 +81,7 @@ def test_the_outline_has_a_gap_where_a_value_is_unknown() -> None:
 def test_no_part_is_negative_whatever_an_upstream_reports() -> None:
     odd = figures(prompt_tokens=10, cached_tokens=50, completion_tokens=10, reasoning_tokens=50)
     assert [
-        (one.shade, one.height) for one in picture([odd], [figures()], "tokens").columns[0].parts
+        (one.shade, one.height) for one in chart([odd], [figures()], "tokens").columns[0].parts
     ] == [
         (2, 50),
         (4, 50),
@@ -89,5 +89,5 @@ def test_no_part_is_negative_whatever_an_upstream_reports() -> None:
 
 
 def test_nothing_is_drawn_without_usage() -> None:
-    drawn = picture([figures()], [figures()], "tokens")
+    drawn = chart([figures()], [figures()], "tokens")
     assert (drawn.columns[0].parts, drawn.before) == ([], "")

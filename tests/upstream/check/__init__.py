@@ -7,7 +7,7 @@ greeting, and the same greeting with the clock offered.
 
 from collections.abc import Callable
 
-from chatapp.checks.results import Finding
+from chatapp.checks.results import CheckResult
 from chatapp.tools import CLOCK
 from chatapp.upstream.check import Report, check
 from chatapp.upstream.wire.endpoint import Endpoint
@@ -44,6 +44,8 @@ def serve(
     upstream.script(delta("1"), Stall())
 
 
-async def report_on(upstream: FakeUpstream, model: str = "") -> tuple[Report, dict[str, Finding]]:
+async def report_on(
+    upstream: FakeUpstream, model: str = ""
+) -> tuple[Report, dict[str, CheckResult]]:
     report = await check(Endpoint(upstream.base_url, KEY), model, CLOCK.as_request())
     return report, {row.what: row for row in report.findings}

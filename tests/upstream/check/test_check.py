@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from chatapp.checks.results import Verdict
+from chatapp.checks.results import Status
 from chatapp.upstream.check import check, timing
 from chatapp.upstream.wire.dialects import OPENTOKEN
 from chatapp.upstream.wire.endpoint import Endpoint
@@ -50,20 +50,20 @@ async def test_a_good_gateway_of_each_dialect_is_recognised(
     assert rows["Wrong model"].found == form
     assert rows["Wrong key"].found == '401, {"error": {"message"}}: wrong key'
     assert rows["Closing"].found.startswith("not visible from here")
-    notes = [row.what for row in report.findings if row.verdict is not Verdict.OK]
+    notes = [row.what for row in report.findings if row.verdict is not Status.OK]
     assert notes == ["Buffering", "Closing"]
 
 
 @pytest.mark.parametrize(
     ("without", "offered", "found", "verdict"),
     [
-        (usage(8), usage(71), "63 tokens per request: 71 with it, 8 without", Verdict.OK),
-        (usage(38), usage(376), "338 tokens per request: 376 with it, 38 without", Verdict.NOTE),
-        (b"", b"", "tokens per request, estimated from its description", Verdict.OK),
+        (usage(8), usage(71), "63 tokens per request: 71 with it, 8 without", Status.OK),
+        (usage(38), usage(376), "338 tokens per request: 376 with it, 38 without", Status.NOTE),
+        (b"", b"", "tokens per request, estimated from its description", Status.OK),
     ],
 )
 async def test_the_cost_of_the_clock_is_measured_with_and_without_it(
-    upstream: FakeUpstream, without: bytes, offered: bytes, found: str, verdict: Verdict
+    upstream: FakeUpstream, without: bytes, offered: bytes, found: str, verdict: Status
 ) -> None:
     serve(upstream, tuple(answer()))
     for reported in (without, offered):
@@ -107,7 +107,7 @@ async def test_missing_usage_is_a_note(upstream: FakeUpstream) -> None:
     serve(upstream, PLAIN)
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert (rows["Usage"].found, rows["Usage"].verdict) == ("never", Verdict.NOTE)
+    assert (rows["Usage"].found, rows["Usage"].verdict) == ("never", Status.NOTE)
     assert rows["Dialect"].found == "auto (Automatic)"
 
 
@@ -118,7 +118,7 @@ async def test_a_configured_dialect_that_never_requests_usage_is_a_problem(
     report = await check(Endpoint(upstream.base_url, KEY, OPENTOKEN, takes_usage_option=False))
     assert "stream_options" in upstream.chat_requests[0].body
     (row,) = (row for row in report.findings if row.what == "Dialect")
-    assert (row.verdict, "Set it to Automatic" in row.cure) == (Verdict.WARNING, True)
+    assert (row.verdict, "Set it to Automatic" in row.cure) == (Status.WARNING, True)
 
 
 async def test_a_gateway_that_rejects_stream_options_is_asked_without_them(
@@ -169,7 +169,7 @@ async def test_rejected_tools_are_a_note(upstream: FakeUpstream) -> None:
     serve(upstream, PLAIN, tools=lambda: upstream.fail(400, error))
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert rows["Tools"].verdict is Verdict.NOTE
+    assert rows["Tools"].verdict is Status.NOTE
     assert "rejects a request with tools (400 tools are not supported)" in rows["Tools"].found
 
 
@@ -178,7 +178,7 @@ async def test_a_gateway_that_accepts_any_key_is_reported(upstream: FakeUpstream
     assert report.can_serve
     assert rows["Wrong key"].found == "accepts any key"
     assert rows["Wrong model"].found == "answers under any name"
-    assert rows["Tools"].verdict is Verdict.NOTE
+    assert rows["Tools"].verdict is Status.NOTE
 
 
 async def test_a_rejected_key_is_a_problem_and_is_never_shown(upstream: FakeUpstream) -> None:
@@ -209,7 +209,7 @@ async def test_a_web_page_is_a_problem_and_its_title_is_shown(upstream: FakeUpst
     upstream.fail(200, page)
     report, rows = await report_on(upstream, "some-model")
     assert "an API's address usually ends in /v1. It said: 200 Welcome to nginx!" in report.why_not
-    assert rows["Models"].verdict is Verdict.NOTE
+    assert rows["Models"].verdict is Status.NOTE
 
 
 async def test_without_a_model_list_a_model_must_be_given(upstream: FakeUpstream) -> None:
@@ -260,7 +260,7 @@ async def test_an_answer_that_is_not_streamed_works_with_a_warning(upstream: Fak
     assert report.can_serve
     assert (rows["Stream"].found, rows["Stream"].verdict) == (
         "one JSON answer, no stream",
-        Verdict.WARNING,
+        Status.WARNING,
     )
     assert "Gaps" not in rows
 

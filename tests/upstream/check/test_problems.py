@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.checks.results import Verdict
+from chatapp.checks.results import Status
 from chatapp.upstream.check.answers import failed_answer
 from chatapp.upstream.check.problems import problem_of, problem_of_error
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
@@ -11,7 +11,7 @@ from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 @pytest.mark.parametrize("kind", ErrorKind)
 def test_every_kind_of_error_has_a_description_and_advice(kind: ErrorKind) -> None:
     problem = problem_of_error(UpstreamError(kind, "Oh. No.", status=500, code="odd"), "Fake")
-    assert (problem.what, problem.verdict) == ("Fake", Verdict.FAILED)
+    assert (problem.what, problem.verdict) == ("Fake", Status.FAILED)
     assert problem.found.startswith("It ")
     assert not problem.found.endswith(".")
     assert problem.cure.endswith(".")

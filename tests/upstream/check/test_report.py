@@ -1,14 +1,14 @@
 """A report as a table, and as sentences."""
 
-from chatapp.checks.results import Finding, Verdict, failed, note, ok, warning
-from chatapp.upstream.check.report import Report, sentences, visible_finding
+from chatapp.checks.results import CheckResult, Status, failed, note, ok, warning
+from chatapp.upstream.check.report import Report, sentences, visible_result
 
 REPORT = Report(
     (
         ok("Models", "2: one, two"),
         note("Usage", "never", "The app estimates it."),
         warning("Stream", "one JSON answer, no stream", "Check whether it can stream."),
-        Finding("Wrong key", Verdict.FAILED, "no list"),
+        CheckResult("Wrong key", Status.FAILED, "no list"),
     )
 )
 
@@ -41,6 +41,6 @@ def test_problems_are_joined_as_sentences() -> None:
 
 def test_the_key_and_control_characters_are_removed() -> None:
     hostile = failed("Upstream", "It said sk-secret", "Ask \x1b[2J.", "sk-secret\u202e")
-    shown = visible_finding(hostile, "sk-secret")
+    shown = visible_result(hostile, "sk-secret")
     assert "sk-secret" not in str(shown)
     assert (shown.cure, shown.said[-1]) == ("Ask \ufffd[2J.", "\ufffd")

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.upstream.wire.estimates import MIDDLE, UPPER, Asked, Estimate, cost_of_tools, estimate
+from chatapp.upstream.wire.estimates import (
+    MIDDLE,
+    UPPER,
+    Estimate,
+    PromptSize,
+    cost_of_tools,
+    estimate,
+)
 from chatapp.upstream.wire.events import (
     AnswerDelta,
     Event,
@@ -26,7 +33,7 @@ def reply_of(*events: Event, choice: int = 0) -> Reply:
 
 
 def estimate_of(*texts: str) -> Estimate:
-    return estimate(Asked.of(NOTHING), [reply_of(*map(AnswerDelta, texts))])
+    return estimate(PromptSize.of(NOTHING), [reply_of(*map(AnswerDelta, texts))])
 
 
 @pytest.mark.parametrize(
@@ -41,7 +48,7 @@ def test_a_text_counts_a_token_per_four_bytes_and_at_most_one_per_byte(
 
 
 def test_a_prompt_counts_its_texts_and_the_tokens_of_the_template() -> None:
-    asked = Asked.of(
+    asked = PromptSize.of(
         History.of([{"role": "system", "content": "12"}, {"role": "user", "content": "1234"}])
     )
     assert asked.text_bytes == len("system12user1234")
@@ -53,14 +60,14 @@ def test_calls_and_results_in_the_history_count() -> None:
     call = {"role": "assistant", "content": None, "tool_calls": [{"function": function}]}
     result = {"role": "tool", "tool_call_id": "a", "content": "It is noon."}
     text = "assistant" + "clock" + '{"zone": "UTC"}' + "tool" + "a" + "It is noon."
-    assert Asked.of(History.of([call, result])).text_bytes == len(text)
+    assert PromptSize.of(History.of([call, result])).text_bytes == len(text)
 
 
 PROMPT = {"role": "user", "content": "Hi"}
 
 
 def test_tool_schemas_count_once_per_request() -> None:
-    without, offered = (Asked.of(History.of([PROMPT]), tools) for tools in ([], [TOOL]))
+    without, offered = (PromptSize.of(History.of([PROMPT]), tools) for tools in ([], [TOOL]))
     added = estimate(offered).middle.prompt_tokens - estimate(without).middle.prompt_tokens
     assert abs(added - cost_of_tools([TOOL])) <= 1
     assert added > MIDDLE.tools
@@ -69,16 +76,16 @@ def test_tool_schemas_count_once_per_request() -> None:
 def test_every_choice_and_every_region_counts() -> None:
     reasoning, refusal = ReasoningDelta("x" * 40), RefusalDelta("y" * 40)
     reply = reply_of(reasoning, refusal, ToolCallDelta(0, "", "f", "{}"))
-    one = estimate(Asked.of(NOTHING), [reply])
+    one = estimate(PromptSize.of(NOTHING), [reply])
     assert one.middle.reasoning_tokens == 10
     assert one.middle.completion_tokens >= 20
-    three = estimate(Asked.of(NOTHING), [reply] * 3)
+    three = estimate(PromptSize.of(NOTHING), [reply] * 3)
     assert three.middle.completion_tokens == 3 * one.middle.completion_tokens
     assert three.upper.completion_tokens == 3 * one.upper.completion_tokens
 
 
 def test_an_unanswered_request_costs_only_its_prompt() -> None:
-    found = estimate(Asked.of(History.of([{"role": "user", "content": "Why?"}])), [Reply()])
+    found = estimate(PromptSize.of(History.of([{"role": "user", "content": "Why?"}])), [Reply()])
     assert found.middle.completion_tokens == found.upper.completion_tokens == 0
     assert found.middle.total_tokens == found.middle.prompt_tokens > 0
 

@@ -158,11 +158,11 @@ REPLIES: dict[str, Bomb] = {
     "20,000 tokens with logprobs": Bomb(repeated("word ", 100_000), 5, "logprobs"),
 }
 # fmt: on
-LONGEST_PROMPT = 200_000
+MAX_PROMPT_LENGTH = 200_000
 
 
 def _as_prompt(text: Callable[[float], str]) -> Callable[[float], str]:
-    return lambda scale: text(scale)[:LONGEST_PROMPT]
+    return lambda scale: text(scale)[:MAX_PROMPT_LENGTH]
 
 
 PROMPTS = {name: _as_prompt(text) for name, text in TEXTS.items()}

@@ -21,7 +21,7 @@ from bench.looked_for import ENOUGH, FIND_NOTHING, Wish, Wishes, policies, wishe
 
 if TYPE_CHECKING:
     from chatapp.models import User
-    from chatapp.staff.review.places import ReviewPosition
+    from chatapp.staff.review.positions import ReviewPosition
 
 STEPPED = ("nothing", "person", "model rare", "flagged by any", "cost 1000000000", "sample")
 PAGES = 20  # of each kind
@@ -48,7 +48,7 @@ def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
 
 
 def places_of(found: Sequence[tuple[Any, Any]]) -> Iterator["ReviewPosition | None"]:
-    from chatapp.staff.review.places import ReviewPosition
+    from chatapp.staff.review.positions import ReviewPosition
     from chatapp.staff.review.queries import PAGE
 
     yield None
@@ -116,9 +116,9 @@ def pages(every: Wishes) -> Found:
     from django.urls import reverse
 
     from chatapp.models import Opening
-    from chatapp.staff.review.coming import query_of
     from chatapp.staff.review.filters import FilterForm
     from chatapp.staff.review.queries import reviewable
+    from chatapp.staff.review.return_link import query_of
 
     def client_of(person: "User") -> Client:
         client = Client(headers={"host": "localhost"})

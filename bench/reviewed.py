@@ -59,7 +59,7 @@ CATEGORIES = {"harassment": (0.5, 0.0, 1.0), "violence": (0.05, 0.0, 1.0), "rare
 RULES = {"often": (0.9, 0.0, 1.0), "seldom": (0.1, 0.0, 1.0), "rare": (0.002, 0.0, 1.0)}
 GROUPS = {"all": PEOPLE, "some": 20, "few": 2}  # people in each
 SAMPLED = 5_000  # conversations
-WORDS, MOST_WORDS = 6, 50_000  # words per entry, and distinct words; the first is the most common
+WORDS, MAX_WORDS = 6, 50_000  # words per entry, and distinct words; the first is the most common
 LISTED = 100_000  # times
 LABELS = ("billing", "praise", "privacy", "safety")
 
@@ -196,7 +196,7 @@ WHERE tablename IN ('chatapp_message', 'chatapp_searchentry') AND indexname NOT 
 def fill(count: int) -> None:
     from django.db import connection
 
-    from chatapp.models import facts
+    from chatapp.models import facets
     from chatapp.models.search_entries import IN_A_SECOND
 
     _people_and_what_they_have()
@@ -213,14 +213,14 @@ def fill(count: int) -> None:
             cursor.execute(f'DROP INDEX "{name}"')
         cursor.execute(CONVERSATIONS.format(people=PEOPLE, days=DAYS, count=count))
         cursor.execute(TURNS)
-        cursor.execute(ENTRIES.format(of_second=IN_A_SECOND, most=MOST_WORDS, words=WORDS))
+        cursor.execute(ENTRIES.format(of_second=IN_A_SECOND, most=MAX_WORDS, words=WORDS))
         cursor.execute(LOOKS.format(listed=LISTED, days=DAYS))
         cursor.execute(REVIEWS.format(labels=len(LABELS), sampled=SAMPLED))
         for _, definition in indexes:
             cursor.execute(definition)
         cursor.execute("SET session_replication_role = origin")
         cursor.execute("ANALYZE")
-        facts.complete()
+        facets.complete()
         cursor.execute("VACUUM ANALYZE")
 
 

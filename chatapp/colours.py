@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from math import cos, radians, sin
 
-LEAST_CONTRAST = 4.5  # for text at WCAG level AA
+MIN_CONTRAST = 4.5  # for text at WCAG level AA
 STEP = 0.005  # of lightness, from 0 to 1
 COLOUR = re.compile(r"#[0-9a-f]{6}")
 
@@ -43,7 +43,7 @@ def contrast(one: str, other: str) -> float:
 def is_readable(colour: str, theme: Theme) -> bool:
     """Whether the colour is readable on the theme's backgrounds, and the theme's text on it."""
     around = (_colour_of(one) for one in (*theme.grounds, theme.text))
-    return all(contrast(colour, other) >= LEAST_CONTRAST for other in around)
+    return all(contrast(colour, other) >= MIN_CONTRAST for other in around)
 
 
 def readable(colour: str, theme: Theme) -> str:

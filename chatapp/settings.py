@@ -99,7 +99,7 @@ MIDDLEWARE = [
     "chatapp.server.middleware.static_files.StaticFilesMiddleware",
     "chatapp.server.middleware.branding.BrandingMiddleware",
     "chatapp.sessions.idle_sessions.SessionMiddleware",
-    "chatapp.server.middleware.pace.RateLimitMiddleware",
+    "chatapp.server.middleware.rate_limit.RateLimitMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

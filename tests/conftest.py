@@ -17,7 +17,7 @@ from tenacity import wait_none
 
 from chatapp.accounts import erasures
 from chatapp.models import Upstream, User, branding, prices
-from chatapp.realtime.generation import asking, storing
+from chatapp.realtime.generation import retries, storing
 from chatapp.realtime.worker import shut_down
 from chatapp.sessions.rate_limits import allowances
 from tests.support import emptied, kinds, profile, timings
@@ -184,7 +184,7 @@ def clean_slate(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     if settings.REDIS_URL:
         cache.clear()
     # Without a Retry-After header, retry at once.
-    monkeypatch.setattr(asking, "backoff", wait_none())
+    monkeypatch.setattr(retries, "backoff", wait_none())
     with kinds.kept_pure(request.node):
         yield
 

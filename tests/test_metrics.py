@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from chatapp import metrics
-from chatapp.realtime.generation.pace import SAMPLE_SECONDS, FlushRate
+from chatapp.realtime.generation.flush_rate import SAMPLE_SECONDS, FlushRate
 
 
 def value(name: str, **labels: str) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import global_settings, settings
 
-from chatapp.models import purses, reviews
+from chatapp.models import reservations, reviews
 from chatapp.realtime.worker import temporaries
 from chatapp.server import http_protocol
 from chatapp.sessions import devices
@@ -72,7 +72,7 @@ def test_an_opened_chat_stays_open_to_its_reviewer_for_30_minutes() -> None:
 
 
 def test_max_tokens_is_sent_for_budgets_up_to_4096_tokens() -> None:
-    assert purses.MOST_ASKED_FOR == 4096
+    assert reservations.MAX_REQUESTED == 4096
 
 
 def test_request_timeouts_are_as_documented() -> None:
@@ -82,4 +82,4 @@ def test_request_timeouts_are_as_documented() -> None:
 
 
 def test_a_temporary_chat_is_erased_1_to_60_seconds_after_its_last_tab_closes() -> None:
-    assert (temporaries.LEAST_SECONDS, temporaries.MOST_SECONDS) == (1, 60)
+    assert (temporaries.MIN_SECONDS, temporaries.MAX_SECONDS) == (1, 60)

@@ -25,7 +25,7 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.legal_holds import refuse_held
-from chatapp.models.review_finds import forget_name
+from chatapp.models.review_views import forget_name
 from chatapp.realtime.journal import complete_lost_replies
 from chatapp.realtime.worker import schedule_purge
 

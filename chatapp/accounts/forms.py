@@ -9,7 +9,7 @@ from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm, SetPasswordForm
 from django.core.exceptions import ValidationError
 
-from chatapp.accounts.confirming import check_own_password
+from chatapp.accounts.confirmation import check_own_password
 from chatapp.accounts.passwords import ADVICE
 from chatapp.models import User
 

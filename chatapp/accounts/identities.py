@@ -18,7 +18,7 @@ from chatapp.models import User, audit
 
 PROVIDER = "oidc"
 UNKNOWN = "unknown"  # the issuer of identities stored without one
-LONGEST_UID = 191  # the length of allauth's column
+MAX_UID_LENGTH = 191  # the length of allauth's column
 UNUSABLE = (AttributeError, OSError, ValueError)
 """What `configured_issuer` raises if the provider is unreachable or its discovery is invalid."""
 
@@ -26,7 +26,7 @@ UNUSABLE = (AttributeError, OSError, ValueError)
 def uid_of(issuer: str, subject: str) -> str:
     """Return an identity's key, which is unambiguous since no issuer contains a space."""
     uid = f"{issuer} {subject}"
-    return uid if len(uid) <= LONGEST_UID else sha256(uid.encode()).hexdigest()
+    return uid if len(uid) <= MAX_UID_LENGTH else sha256(uid.encode()).hexdigest()
 
 
 def configured_issuer(adapter: OpenIDConnectOAuth2Adapter | None = None) -> str:

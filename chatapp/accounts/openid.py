@@ -34,7 +34,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.accounts.auditing import origin_of
-from chatapp.accounts.confirming import ORGANISATION, ask_to_confirm, confirm
+from chatapp.accounts.confirmation import ORGANISATION, ask_to_confirm, confirm
 from chatapp.accounts.identities import (
     PROVIDER,
     configured_issuer,

@@ -22,8 +22,8 @@ from chatapp.accounts.identities import PROVIDER, documents_of
 from chatapp.accounts.links import sends_mail
 from chatapp.models import ClaimedGroup, Installation, User, audit
 
-MOST_GROUPS = 500
-LONGEST_NAME = 150
+MAX_GROUPS = 500
+MAX_NAME_LENGTH = 150
 
 
 class OrganisationAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
@@ -64,7 +64,7 @@ class OrganisationAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
             value = (getattr(person, name) or "").replace("\0", "")
             if name == "username":  # a name must not match somebody's email address
                 value = value.partition("@")[0]
-            setattr(person, name, value[:LONGEST_NAME])
+            setattr(person, name, value[:MAX_NAME_LENGTH])
         return person
 
 
@@ -104,4 +104,4 @@ def _claim_groups(person: User, claims: Mapping[str, Any]) -> None:
     claim = settings.CHATAPP_OIDC_GROUPS_CLAIM
     names = claims.get(claim) if claim else None
     if isinstance(names, list):
-        ClaimedGroup.claim(person, [str(one) for one in names[:MOST_GROUPS]])
+        ClaimedGroup.claim(person, [str(one) for one in names[:MAX_GROUPS]])

@@ -9,7 +9,7 @@ ADVICE = (
 )
 GUESSES = 10**8  # fewer take hours to crack if the hash is stolen
 NAMES = ("username", "email", "first_name", "last_name")
-LONGEST = 72  # characters checked: more can only make it stronger
+MAX_LENGTH = 72  # characters checked: more can only make it stronger
 
 
 class HardToGuess:
@@ -19,7 +19,7 @@ class HardToGuess:
         from zxcvbn import zxcvbn  # its word lists make the import slow and large
 
         known = [getattr(user, name, "") for name in NAMES]
-        found = zxcvbn(password[:LONGEST], user_inputs=["chatapp", *filter(None, known)])
+        found = zxcvbn(password[:MAX_LENGTH], user_inputs=["chatapp", *filter(None, known)])
         if found["guesses"] < GUESSES:
             reason = found["feedback"]["warning"] or "It consists of common parts."
             raise ValidationError(

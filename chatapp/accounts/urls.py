@@ -11,7 +11,7 @@ from django.db import transaction
 from django.urls import path
 from django.views.decorators.cache import never_cache
 
-from chatapp.accounts import joining, openid, views
+from chatapp.accounts import openid, signup, views
 from chatapp.accounts.auditing import with_factors_recorded
 from chatapp.accounts.staff import View, confirmed_only
 
@@ -33,18 +33,18 @@ urlpatterns = [
     path("accounts/login/", views.after_setup(views.SignInView.as_view()), name="account_login"),
     path("accounts/logout/", account.logout, name="account_logout"),
     path("accounts/signed-out/", views.signed_out, name="signed-out"),
-    path("accounts/signup/", views.after_setup(joining.sign_up), name="account_signup"),
+    path("accounts/signup/", views.after_setup(signup.sign_up), name="account_signup"),
     path(
         "accounts/inactive/", views.after_setup(account.account_inactive), name="account_inactive"
     ),
     path("accounts/password/change/", account.password_change, name="account_change_password"),
     path("accounts/password/set/", own(account.password_set), name="account_set_password"),
-    path("accounts/password/reset/", joining.forgotten_password, name="account_reset_password"),
+    path("accounts/password/reset/", signup.forgotten_password, name="account_reset_password"),
     path(
-        "accounts/password/new/<str:named>/<str:token>/", joining.new_password, name="new-password"
+        "accounts/password/new/<str:named>/<str:token>/", signup.new_password, name="new-password"
     ),
-    path("accounts/address/<str:token>/", joining.confirm_address, name="confirm-address"),
-    path("invitation/<str:token>/", joining.accept, name="accept-invitation"),
+    path("accounts/address/<str:token>/", signup.confirm_address, name="confirm-address"),
+    path("invitation/<str:token>/", signup.accept, name="accept-invitation"),
     path("accounts/by/", views.not_by_organisation, name="socialaccount_signup"),
     path("accounts/by/ended/", views.not_by_organisation, name="socialaccount_login_cancelled"),
     path("accounts/by/failed/", views.not_by_organisation, name="socialaccount_login_error"),

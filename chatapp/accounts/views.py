@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp.accounts.auditing import origin_of
-from chatapp.accounts.confirming import confirm
+from chatapp.accounts.confirmation import confirm
 from chatapp.accounts.forms import SetupForm
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.setup_link import is_setup_token, setup_token

@@ -12,7 +12,7 @@ from channels.db import database_sync_to_async
 from django import forms
 from django.db import OperationalError
 
-from chatapp.chat import asking, branching
+from chatapp.chat import branching, submission
 from chatapp.chat.fields import Fields
 from chatapp.chat.forms import (
     ContinueForm,
@@ -28,7 +28,7 @@ from chatapp.chat.forms import (
     StopForm,
     WatchForm,
 )
-from chatapp.chat.screen import ThreadSync
+from chatapp.chat.thread_sync import ThreadSync
 from chatapp.models import Refused
 from chatapp.realtime.cluster import RemoteReply
 from chatapp.realtime.generation import Generation
@@ -62,31 +62,35 @@ class Actions:
                 await action.take(self, await action.valid(fields))
 
     async def prompt(self, form: PromptForm | ContinueForm) -> None:
-        prompt = form.asked(*await asking.offered_models(form.chosen_models, self._viewer.user_id))
-        turn = await asking.store(self._viewer, prompt)
+        prompt = form.asked(
+            *await submission.offered_models(form.chosen_models, self._viewer.user_id)
+        )
+        turn = await submission.store(self._viewer, prompt)
         if turn.is_repeated:
             await self._screen.watch(ShownThread(turn.conversation.pk))
             return
         worker().show(self._viewer, turn.conversation.pk)
         if turn.conversation.is_temporary:
             worker().open_temporary(self._viewer, turn.conversation.pk)
-        await asking.start(turn, self._viewer)
+        await submission.start(turn, self._viewer)
 
     async def retry(self, form: RetryForm) -> None:
-        [model] = await asking.offered_models(form.chosen_models, self._viewer.user_id)
+        [model] = await submission.offered_models(form.chosen_models, self._viewer.user_id)
         retry = form.asked(model)
-        turn = await asking.store(self._viewer, retry)
+        turn = await submission.store(self._viewer, retry)
         worker().show(self._viewer, turn.conversation.pk)
-        await asking.start(turn, self._viewer)
+        await submission.start(turn, self._viewer)
 
     async def edit(self, form: EditForm) -> None:
-        edit = form.asked(*await asking.offered_models(form.chosen_models, self._viewer.user_id))
-        turn = await asking.store(self._viewer, edit)
+        edit = form.asked(
+            *await submission.offered_models(form.chosen_models, self._viewer.user_id)
+        )
+        turn = await submission.store(self._viewer, edit)
         worker().show(self._viewer, turn.conversation.pk)
         if turn.is_repeated:
             await self._screen.watch(ShownThread(turn.conversation.pk))
             return
-        await asking.start(turn, self._viewer)
+        await submission.start(turn, self._viewer)
 
     async def delete(self, form: DeleteForm) -> None:
         await branching.delete(self._viewer, form.asked)

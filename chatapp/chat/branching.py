@@ -3,7 +3,7 @@
 Each shows its result in all tabs of the conversation, in every process.
 """
 
-from chatapp.chat.asking import written
+from chatapp.chat.submission import written
 from chatapp.models import Conversation, Deletion, Fork, Restoration
 from chatapp.realtime.viewers import Viewer, show_to
 from chatapp.realtime.worker import worker

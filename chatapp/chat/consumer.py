@@ -20,7 +20,7 @@ from django.db import Error
 
 from chatapp.chat.actions import ACTIONS, Actions
 from chatapp.chat.fields import Fields, fields_of
-from chatapp.chat.screen import ThreadSync
+from chatapp.chat.thread_sync import ThreadSync
 from chatapp.close_codes import CloseCode
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import Refused, User

@@ -17,7 +17,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from chatapp.chat.keeping import error_response, text_response
+from chatapp.chat.bulk_actions import error_response, text_response
 from chatapp.chat.page_forms import ChosenForm
 from chatapp.models import Conversation, Feedback, Message, User, audit
 from chatapp.models.rounds import ToolRun

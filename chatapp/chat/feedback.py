@@ -8,10 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
-from chatapp.chat.keeping import error_response, text_response
+from chatapp.chat.bulk_actions import error_response, text_response
 from chatapp.chat.page_forms import FeedbackForm
 from chatapp.models import Feedback, Message, Refused, User
-from chatapp.models.held import locked_message
+from chatapp.models.locked_message import locked_message
 from chatapp.models.storage import take_room
 from chatapp.realtime.worker import worker
 

@@ -25,7 +25,7 @@ from chatapp.models.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
 
 OUT_OF_DATE = "This page is out of date. Reload it."
-MOST_AT_ONCE = 4  # models that reply to one prompt side by side
+MAX_AT_ONCE = 4  # models that reply to one prompt side by side
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class ModelsField(forms.CharField):
         chosen = [model for model in found if model]
         if len(chosen) != len(found):
             raise forms.ValidationError(NOT_OFFERED)
-        if len(chosen) >= MOST_AT_ONCE:
-            raise forms.ValidationError(f"Choose {MOST_AT_ONCE} models at most.")
+        if len(chosen) >= MAX_AT_ONCE:
+            raise forms.ValidationError(f"Choose {MAX_AT_ONCE} models at most.")
         return chosen
 
 

@@ -8,14 +8,14 @@ from django import forms
 from chatapp.chat.forms import OUT_OF_DATE, ModelField
 from chatapp.models import Feedback, ModelChoice, Project, Upstream, User
 from chatapp.models.conversation_querysets import ConversationQuerySet
-from chatapp.models.conversations import LONGEST_TITLE
-from chatapp.models.feedback import LONGEST_NOTE
-from chatapp.models.projects import LONGEST_INSTRUCTIONS, LONGEST_NAME
+from chatapp.models.conversations import MAX_TITLE_LENGTH
+from chatapp.models.feedback import MAX_NOTE_LENGTH
+from chatapp.models.projects import MAX_INSTRUCTIONS_LENGTH, MAX_NAME_LENGTH
 from chatapp.models.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 
-MOST_CHOSEN = 500  # conversations in one request
+MAX_CHOSEN = 500  # conversations in one request
 CHANGES = (
     "pin", "unpin", "archive", "unarchive", "trash", "restore", "discard", "empty", "move",
 )  # fmt: skip
@@ -38,7 +38,7 @@ class OneLine(VisibleCharField):
 class RenameForm(forms.Form):
     """A conversation's new title."""
 
-    title = OneLine(LONGEST_TITLE, "A title")
+    title = OneLine(MAX_TITLE_LENGTH, "A title")
 
     @property
     def asked(self) -> str:
@@ -52,9 +52,9 @@ class IdsField(forms.Field):
     widget = forms.MultipleHiddenInput
 
     def to_python(self, value: list[str] | None) -> list[UUID]:
-        if value and len(value) > MOST_CHOSEN:
+        if value and len(value) > MAX_CHOSEN:
             raise forms.ValidationError(
-                f"You selected {len(value):,} chats. Select {MOST_CHOSEN} at most."
+                f"You selected {len(value):,} chats. Select {MAX_CHOSEN} at most."
             )
         try:
             return [UUID(one) for one in value or ()]
@@ -96,8 +96,8 @@ class ChangeForm(ChosenForm):
 class ProjectForm(forms.Form):
     """A project's name, instructions and preselected model."""
 
-    name = OneLine(LONGEST_NAME, "A name")
-    instructions = MultilineField(required=False, max_length=LONGEST_INSTRUCTIONS)
+    name = OneLine(MAX_NAME_LENGTH, "A name")
+    instructions = MultilineField(required=False, max_length=MAX_INSTRUCTIONS_LENGTH)
     preset = ModelField(required=False)
 
     def __init__(self, data: Mapping[str, object], project: Project) -> None:
@@ -133,8 +133,8 @@ class FeedbackForm(forms.Form):
     )
     note = MultilineField(
         required=False,
-        max_length=LONGEST_NOTE,
-        error_messages={"max_length": f"A note has at most {LONGEST_NOTE:,} characters."},
+        max_length=MAX_NOTE_LENGTH,
+        error_messages={"max_length": f"A note has at most {MAX_NOTE_LENGTH:,} characters."},
     )
 
     @property

@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from chatapp.chat.keeping import error_response, text_response
+from chatapp.chat.bulk_actions import error_response, text_response
 from chatapp.chat.page_forms import ProjectForm
 from chatapp.chat.views import chat_page
 from chatapp.models import Project, Refused, User
-from chatapp.models.projects import MOST_PROJECTS
+from chatapp.models.projects import MAX_PROJECTS
 from chatapp.models.storage import take_room
 from chatapp.realtime.worker import worker
 
@@ -30,9 +30,9 @@ def project(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 def create(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
-    if request.user.projects.count() >= MOST_PROJECTS:
+    if request.user.projects.count() >= MAX_PROJECTS:
         return text_response(
-            f"You can have {MOST_PROJECTS} projects at most. Delete one first.", 422
+            f"You can have {MAX_PROJECTS} projects at most. Delete one first.", 422
         )
     return _saved(request, Project(user=request.user))
 

@@ -20,12 +20,12 @@ from chatapp.chat.days import Headings
 from chatapp.chat.queries import moment_of, number_of, uuid_of
 from chatapp.models import User, lists
 from chatapp.models.conversation_querysets import ConversationQuerySet
+from chatapp.models.folders import MAX_PINNED, TRASH_DAYS
 from chatapp.models.lists import PAGE, ListPosition, Page
-from chatapp.models.shelves import MOST_PINNED, TRASH_DAYS
 from chatapp.sessions.time_zones import zone_of
 from chatapp.sessions.validity import is_switched_off
 
-MOST = 5 * PAGE  # rows in one response: as many as a browser page keeps
+MAX_ROWS = 5 * PAGE  # rows in one response: as many as a browser page keeps
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def filed(request: HttpRequest, project: UUID | None) -> dict[str, object]:
     return {
         "in_project": str(project or ""),
         "shelf": LIST,
-        "pinned": lists.page_from_top(found.filter(is_pinned__in=[True]), MOST_PINNED).rows,
+        "pinned": lists.page_from_top(found.filter(is_pinned__in=[True]), MAX_PINNED).rows,
         **_by_day(request, page, has_today=True),
     }
 
@@ -170,4 +170,4 @@ def _found(user: User, shelf: Folder, project: str) -> ConversationQuerySet:
 
 def _rows(requested: str) -> int:
     """Return how many rows to show: the requested number, between one page and five."""
-    return max(PAGE, min(number_of(requested), MOST))
+    return max(PAGE, min(number_of(requested), MAX_ROWS))

@@ -2,19 +2,19 @@
 
 from django.urls import path
 
-from chatapp.chat import exports, feedback, keeping, projects, reading, sidebar, views
+from chatapp.chat import bulk_actions, exports, feedback, projects, sidebar, thread_views, views
 
 urlpatterns = [
     path("", views.chat, name="chat"),
     path("c/<uuid:pk>/", views.conversation, name="conversation"),
-    path("c/<uuid:pk>/earlier/", reading.earlier, name="earlier-messages"),
-    path("c/<uuid:pk>/later/", reading.later, name="later-messages"),
-    path("c/<uuid:pk>/outline/", reading.outline, name="outline"),
-    path("c/<uuid:pk>/rename/", keeping.rename, name="rename-conversation"),
-    path("c/<uuid:pk>/keep/", keeping.keep, name="keep-conversation"),
+    path("c/<uuid:pk>/earlier/", thread_views.earlier, name="earlier-messages"),
+    path("c/<uuid:pk>/later/", thread_views.later, name="later-messages"),
+    path("c/<uuid:pk>/outline/", thread_views.outline, name="outline"),
+    path("c/<uuid:pk>/rename/", bulk_actions.rename, name="rename-conversation"),
+    path("c/<uuid:pk>/keep/", bulk_actions.keep, name="keep-conversation"),
     path("models/", views.models, name="models"),
     path("conversations/", sidebar.conversations, name="conversations"),
-    path("conversations/change/", keeping.change, name="change-conversations"),
+    path("conversations/change/", bulk_actions.change, name="change-conversations"),
     path("conversations/export/", exports.export, name="export-conversations"),
     path("projects/", projects.create, name="new-project"),
     path("projects/<uuid:pk>/", projects.project, name="project"),

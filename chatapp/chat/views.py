@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import to_second_factor
 from chatapp.catalogue import Offer, open_to
-from chatapp.chat import reading, sidebar
+from chatapp.chat import sidebar, thread_views
 from chatapp.chat.first_steps import first_steps
 from chatapp.chat.queries import uuid_of
 from chatapp.demo.help_text import help_for
@@ -36,7 +36,7 @@ from chatapp.models import (
     audit,
     permitted,
 )
-from chatapp.models.meters import nearest, quota_usages
+from chatapp.models.quota_usage import nearest, quota_usages
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments, pool
 
@@ -52,7 +52,7 @@ def chat(request: HttpRequest) -> HttpResponse:
 @never_cache
 @login_required
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
-    return chat_page(request, reading.own(request, pk))
+    return chat_page(request, thread_views.own(request, pk))
 
 
 # The only compressed page. It reflects nothing from the URL, so nobody can use its size to guess
@@ -80,7 +80,7 @@ def chat_page(
         "at": at,
         "head": view.end if view else None,
         "is_long": view is not None and (view.has_earlier or view.has_later),
-        "thread": reading.html_of(view, live) if view else "",
+        "thread": thread_views.html_of(view, live) if view else "",
         **_models(offers, wanted),
         "are_connected": bool(upstreams),
         "notice": notice,
@@ -143,7 +143,7 @@ async def _asked_of_worker(
     offers = await worker().catalogue.offers(upstreams=upstreams)
     if conversation and conversation.is_temporary:
         worker().temporaries.open(conversation.pk)
-    return offers, await reading.live_in(conversation.pk) if conversation else []
+    return offers, await thread_views.live_in(conversation.pk) if conversation else []
 
 
 @require_GET

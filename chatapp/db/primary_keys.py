@@ -1,6 +1,6 @@
 """Parses primary keys from requests, which may hold anything."""
 
-LONGEST = 18  # digits: any such number fits into a database's integers
+MAX_LENGTH = 18  # digits: any such number fits into a database's integers
 
 
 def parse_pk(sent: str) -> int:
@@ -8,4 +8,4 @@ def parse_pk(sent: str) -> int:
 
     The length is limited because `int` raises an error for thousands of digits.
     """
-    return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) <= LONGEST else 0
+    return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) <= MAX_LENGTH else 0

@@ -82,8 +82,8 @@ FIRST_WORDS = {
 ASKING_TO_SHOW = {
     *("show", "give", "write", "make", "draw", "print", "display", "see", "want", "explain")
 }
-MOST_WORDS_OF_A_GREETING = 4
-MOST_WORDS_OF_A_NAME = 3
+MAX_WORDS_OF_GREETING = 4
+MAX_WORDS_OF_NAME = 3
 
 
 def script_for(
@@ -169,7 +169,7 @@ def thought_and_script(plain: str) -> tuple[str, Script]:
 def showpiece_for(plain: str) -> Showpiece | None:
     """Return the showpiece that a question names, if it is a wish or little more than the name."""
     words = re.findall(r"\w+", plain)
-    if len(words) > MOST_WORDS_OF_A_NAME and ASKING_TO_SHOW.isdisjoint(words):
+    if len(words) > MAX_WORDS_OF_NAME and ASKING_TO_SHOW.isdisjoint(words):
         return None
     named = (ALIASES.get(word, word) for word in words)
     return next((SHOWPIECES[name] for name in named if name in SHOWPIECES), None)
@@ -177,7 +177,7 @@ def showpiece_for(plain: str) -> Showpiece | None:
 
 def courtesy_for(plain: str) -> str | None:
     words = re.findall(r"\w+", plain)
-    if not 0 < len(words) <= MOST_WORDS_OF_A_GREETING:
+    if not 0 < len(words) <= MAX_WORDS_OF_GREETING:
         return None
     starts = {words[0], " ".join(words[:2])}
     return next((answer for answer, firsts in FIRST_WORDS.items() if starts & firsts), None)

@@ -4,7 +4,7 @@ import re
 
 REQUEST = re.compile(r"\s*(please\s+)?(continue|go on|carry on|keep going)\b", re.IGNORECASE)
 WHERE = re.compile(r"[^.]*\bwhere you (stopped|left off)\b", re.IGNORECASE)
-MOST_WORDS = 6
+MAX_WORDS = 6
 FENCE = re.compile(r"^```.*$", re.MULTILINE)
 
 
@@ -13,7 +13,7 @@ def asks_to_continue(text: str) -> bool:
 
     The prompt of the app's Continue button begins like this, followed by instructions.
     """
-    is_wish = len(text.split()) <= MOST_WORDS or WHERE.match(text) is not None
+    is_wish = len(text.split()) <= MAX_WORDS or WHERE.match(text) is not None
     return is_wish and REQUEST.match(text) is not None
 
 

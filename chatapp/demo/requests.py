@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from chatapp.demo.errors import ApiError
-from chatapp.demo.script import MOST_CHOICES
+from chatapp.demo.script import MAX_CHOICES
 
 Role = Literal["developer", "system", "user", "assistant", "tool", "function"]
 
@@ -54,7 +54,7 @@ class ChatRequest(msgspec.Struct, frozen=True):
     messages: Annotated[list[Message], msgspec.Meta(min_length=1)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    n: Annotated[int, msgspec.Meta(ge=1, le=MOST_CHOICES)] | None = None
+    n: Annotated[int, msgspec.Meta(ge=1, le=MAX_CHOICES)] | None = None
     logprobs: bool | None = None
     top_logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
     tools: list[Tool] | None = None

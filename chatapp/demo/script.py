@@ -9,7 +9,7 @@ from chatapp.demo.tokens import split_tokens
 
 # How each choice of a reply begins, so that they differ.
 OPENINGS = ("", "To put it another way:\n\n", "In a third version:\n\n", "And in a fourth:\n\n")
-MOST_CHOICES = len(OPENINGS)
+MAX_CHOICES = len(OPENINGS)
 
 
 class Ending(Enum):

@@ -3,7 +3,7 @@
 import re
 
 REQUEST = re.compile(r"\s*Write a title for the conversation below\b.*?<message>\n", re.DOTALL)
-MOST_WORDS = 5
+MAX_WORDS = 5
 SMALL_WORDS = {"a", "an", "the", "please", "me", "i", "you", "can", "could", "how", "do", "does"}
 
 
@@ -18,5 +18,5 @@ def title_asked_for(question: str) -> str | None:
     words = re.findall(r"[\w'’-]+", message)  # noqa: RUF001 - as people type it
     while len(words) > 1 and words[0].lower() in SMALL_WORDS:
         words = words[1:]
-    title = " ".join(words[:MOST_WORDS]) or "A conversation"
+    title = " ".join(words[:MAX_WORDS]) or "A conversation"
     return title[:1].upper() + title[1:]

@@ -2,7 +2,7 @@
 
 from hashlib import sha256
 
-MOST_REMEMBERED = 1000
+MAX_REMEMBERED = 1000
 
 
 class Tries:
@@ -18,6 +18,6 @@ class Tries:
         if failed >= times:
             return False
         self._failed[key] = failed + 1
-        if len(self._failed) > MOST_REMEMBERED:
+        if len(self._failed) > MAX_REMEMBERED:
             del self._failed[next(iter(self._failed))]
         return True

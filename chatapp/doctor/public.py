@@ -18,7 +18,7 @@ from chatapp.doctor.tls import blind_context
 
 WAIT_SECONDS = 15.0
 MIB = 1024 * 1024
-MOST_BODY_BYTES = 16 * MIB  # to send, even if the app accepts more
+MAX_BODY_BYTES = 16 * MIB  # to send, even if the app accepts more
 # A Date header has whole seconds, and is a little old when it arrives.
 TOLERANCE_SECONDS = 3.0
 
@@ -83,7 +83,7 @@ def remedy_for(response: httpx.Response) -> str:
 
 def body_size(public: Public) -> Iterator[CheckResult]:
     """Check that a body of the largest size that the app accepts gets through."""
-    size = min(settings.CHATAPP_MAX_BODY_BYTES, MOST_BODY_BYTES)
+    size = min(settings.CHATAPP_MAX_BODY_BYTES, MAX_BODY_BYTES)
     shown = f"{size / 1024:.0f} KiB"
     cure = f"Raise the proxy's limit (nginx: client_max_body_size {ceil(size / MIB)}m)."
     try:

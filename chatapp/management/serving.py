@@ -30,7 +30,7 @@ from chatapp.models.upstreams import DEMO
 from chatapp.realtime.cluster import Heartbeat
 from chatapp.realtime.worker import shut_down, start_worker
 from chatapp.rendering import fragments, pool
-from chatapp.server import lanes
+from chatapp.server import thread_pools
 from chatapp.server.reactor import WriteFirstReactor
 from chatapp.sessions import idle_sessions
 
@@ -67,7 +67,7 @@ class Serving:
             self._heartbeat.stop()
             raise
         self._server.run()
-        loop.run_until_complete(lanes.finish())
+        loop.run_until_complete(thread_pools.finish())
 
     def _create_server(self) -> Any:
         import daphne.server

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chatapp.server.listening import Listeners
+from chatapp.server.listeners import Listeners
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Supervisor:
         self.has_failed = False  # whether no process could start
 
     def post(self) -> WorkerSlot | None:
-        """Return a `WorkerSlot` in each forked process, and None in this one when all have ended."""
+        """Return a `WorkerSlot` in each forked process, and None in this one once all ended."""
         gc.collect()
         gc.freeze()  # otherwise garbage collection would write to shared memory pages
         sys.stdout.flush()

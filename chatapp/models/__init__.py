@@ -7,16 +7,16 @@ Imports `upstream.wire`, which does no I/O, and the packages of the lowest layer
 """
 
 from chatapp.models import (  # noqa: F401 - imported for their post_migrate receivers
-    facts,
+    facets,
     ledger,
     sequence,
 )
 from chatapp.models.access_rules import AccessRule, Permitted, permitted
-from chatapp.models.allowances import Allowance, Share
 from chatapp.models.audit import AuditDetail, AuditEvent, AuditHead
+from chatapp.models.budget_accounts import Allowance, Share
 from chatapp.models.cache import CacheEntry
 from chatapp.models.claimed_groups import ClaimedGroup
-from chatapp.models.conversation_facts import ConversationFact, ConversationSums
+from chatapp.models.conversation_facets import ConversationFact, ConversationSums
 from chatapp.models.conversations import Conversation
 from chatapp.models.daily_usage import DailyUsage, MonthlyUsage
 from chatapp.models.deletions import Deleted, Deletion, Restoration
@@ -35,21 +35,21 @@ from chatapp.models.processes import Process
 from chatapp.models.projects import Project
 from chatapp.models.refusals import NotHere, Refused, StillStreaming
 from chatapp.models.retention import Retention
-from chatapp.models.review_finds import ReviewSample, ReviewView, SampleMember
 from chatapp.models.review_policies import ReviewPolicy
 from chatapp.models.review_rules import ReviewRule, RuleFinding, UnjudgedMessage
 from chatapp.models.review_searches import ReviewSearch
+from chatapp.models.review_views import ReviewSample, ReviewView, SampleMember
 from chatapp.models.reviews import Opening, Review, ReviewLabel, ReviewNote
 from chatapp.models.search_entries import SearchEntry, index_some, reindex
 from chatapp.models.suggestions import Suggestion
 from chatapp.models.temporary import Hold
+from chatapp.models.thread_pages import ThreadPage
 from chatapp.models.tool_servers import ToolServer
 from chatapp.models.turns import Continuation, Edit, Prompt, Retry, Turn
 from chatapp.models.upstream_failures import UpstreamFailure
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
-from chatapp.models.windows import ThreadPage
 
 __all__ = [
     "AccessRule",

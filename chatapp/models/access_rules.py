@@ -19,7 +19,7 @@ from django.db.models import Case, Exists, Expression, OuterRef, Q, Value, When
 from chatapp.models.statements import Query
 from chatapp.models.users import User
 
-LONGEST_MODEL = 200
+MAX_MODEL_LENGTH = 200
 EVERYBODY = "Everybody"
 NOT_YOURS = "You don't have access to this model. Choose another one, or ask an administrator."
 
@@ -52,7 +52,7 @@ class AccessRule(models.Model):
     """The groups that may use one upstream, one model of an upstream, or one tool server."""
 
     upstream = models.ForeignKey("chatapp.Upstream", models.CASCADE, null=True, related_name="+")
-    model = models.CharField(max_length=LONGEST_MODEL, blank=True, default="")  # "": all models
+    model = models.CharField(max_length=MAX_MODEL_LENGTH, blank=True, default="")  # "": all models
     tool_server = models.ForeignKey(
         "chatapp.ToolServer", models.CASCADE, null=True, related_name="+"
     )

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Self
 from django.db import models
 from django.db.models.functions import Coalesce
 
+from chatapp.models.folders import FolderQuerySet
 from chatapp.models.messages import Message
 from chatapp.models.refusals import NotHere
-from chatapp.models.shelves import FolderQuerySet
 from chatapp.models.usage import AT_MOST, Usage
 
 if TYPE_CHECKING:

@@ -12,22 +12,22 @@ from django.utils.functional import cached_property
 from django.utils.text import Truncator
 
 from chatapp.models import branches, ledger
+from chatapp.models.branch_history import BranchHistory, branch_history, branch_history_until
 from chatapp.models.conversation_querysets import ConversationQuerySet
+from chatapp.models.folders import INDEXES, IS_KEPT
 from chatapp.models.installation import Installation
 from chatapp.models.legal_holds import refuse_held
 from chatapp.models.messages import ONE_STREAMS, STORED, Message
 from chatapp.models.paths import path_of
 from chatapp.models.projects import Project
 from chatapp.models.refusals import NotHere, StillStreaming
-from chatapp.models.said import BranchHistory, branch_history, branch_history_until
-from chatapp.models.shelves import INDEXES, IS_KEPT
 from chatapp.models.statements import Insert, Query, Update, build
+from chatapp.models.thread_pages import ThreadPage
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
-from chatapp.models.windows import ThreadPage
 from chatapp.text.visible import from_first_visible
 
-LONGEST_TITLE = 80
+MAX_TITLE_LENGTH = 80
 TEMPORARY = "Temporary chat"  # the title of one, which must not quote its prompt
 ERASED_AT_ONCE = 500  # messages
 UNINDEXED_TITLE = ~models.Q(indexed_title=models.F("title"))
@@ -41,9 +41,9 @@ class Conversation(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="conversations")
-    title = models.CharField(max_length=LONGEST_TITLE)
+    title = models.CharField(max_length=MAX_TITLE_LENGTH)
     # The title in the search index. If `title` differs from it, the title is to be indexed again.
-    indexed_title = models.CharField(max_length=LONGEST_TITLE, null=True, editable=False)  # noqa: DJ001 - none yet is not an empty one
+    indexed_title = models.CharField(max_length=MAX_TITLE_LENGTH, null=True, editable=False)  # noqa: DJ001 - none yet is not an empty one
     created_at = models.DateTimeField(auto_now_add=True)
     # Orders a person's conversations: see `_next_updated_at`.
     updated_at = models.DateTimeField(default=timezone.now, db_index=True)
@@ -104,8 +104,8 @@ class Conversation(models.Model):
 
     @staticmethod
     def title_of(prompt: str) -> str:
-        words = Truncator(" ".join(from_first_visible(prompt).split())).chars(LONGEST_TITLE)
-        return words[:LONGEST_TITLE]  # `chars` does not count combining characters
+        words = Truncator(" ".join(from_first_visible(prompt).split())).chars(MAX_TITLE_LENGTH)
+        return words[:MAX_TITLE_LENGTH]  # `chars` does not count combining characters
 
     def rename(self, title: str) -> None:
         """Set the title without moving the conversation in its list.

@@ -14,7 +14,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from chatapp.models.conversations import Conversation
-from chatapp.models.held import locked_message
+from chatapp.models.locked_message import locked_message
 from chatapp.models.messages import Message, MessageQuerySet
 from chatapp.models.refusals import Refused
 from chatapp.models.users import User

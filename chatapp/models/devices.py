@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from chatapp.models.users import User
 
-LONGEST_AGENT = 300
+MAX_AGENT_LENGTH = 300
 
 
 class DeviceQuerySet(models.QuerySet["Device"]):
@@ -33,7 +33,7 @@ class Device(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="devices")
     # False until the second factor was given.
     is_signed_in = models.BooleanField(default=True, db_default=True)
-    agent = models.CharField(max_length=LONGEST_AGENT, blank=True)  # the User-Agent header
+    agent = models.CharField(max_length=MAX_AGENT_LENGTH, blank=True)  # the User-Agent header
     address = models.GenericIPAddressField(null=True)
     began_at = models.DateTimeField(default=timezone.now)
     seen_at = models.DateTimeField(default=timezone.now, db_index=True)

@@ -12,7 +12,7 @@ from chatapp.models.refusals import Refused
 if TYPE_CHECKING:
     from chatapp.models.messages import Message
 
-LONGEST_NOTE = 1000  # characters
+MAX_NOTE_LENGTH = 1000  # characters
 
 
 class Feedback(models.Model):
@@ -26,7 +26,7 @@ class Feedback(models.Model):
         "chatapp.Message", models.CASCADE, primary_key=True, related_name="feedback"
     )
     rating = models.CharField(max_length=4, choices=Rating)
-    note = models.TextField(blank=True, max_length=LONGEST_NOTE)
+    note = models.TextField(blank=True, max_length=MAX_NOTE_LENGTH)
     given_at = models.DateTimeField()
 
     class Meta:

@@ -17,9 +17,9 @@ from django.db.models.functions import Cast, Coalesce, Length
 
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import branches, storage
-from chatapp.models.conversations import LONGEST_TITLE, Conversation
-from chatapp.models.held import GONE, locked_message
+from chatapp.models.conversations import MAX_TITLE_LENGTH, Conversation
 from chatapp.models.images import ReplyImage
+from chatapp.models.locked_message import GONE, locked_message
 from chatapp.models.messages import STORED, Message
 from chatapp.models.refusals import Refused
 from chatapp.models.users import User
@@ -121,7 +121,7 @@ def _steps(ids: list[uuid.UUID], sizes: list[int]) -> list[list[uuid.UUID]]:
 
 
 def _fork_of(conversation: Conversation, size: int) -> Conversation:
-    title = conversation.title.removesuffix(OF_A_FORK)[: LONGEST_TITLE - len(OF_A_FORK)]
+    title = conversation.title.removesuffix(OF_A_FORK)[: MAX_TITLE_LENGTH - len(OF_A_FORK)]
     return Conversation(
         user_id=conversation.user_id,
         title=f"{title.rstrip()}{OF_A_FORK}",

@@ -48,12 +48,12 @@ POSTGRESQL_HAS_IT = (
     "SELECT to_regclass('chatapp_searchentry_words') IS NOT NULL "
     "AND to_regclass('chatapp_searchentry_title_words') IS NOT NULL"
 )
-MOST_PLACES = 255  # positions of a word that a tsvector keeps
+MAX_PLACES = 255  # positions of a word that a tsvector keeps
 MERGED_AT_ONCE = 500  # pages of SQLite's index
 
 # A word in at least every hundredth entry is looked for in the newest rows, a rarer one by its
 # index. So never are thousands of matching rows read to show a few.
-NEWEST, MOST_NEWEST = 600, 9000  # rows read at first, and at most once the frequency is known
+NEWEST, MAX_NEWEST = 600, 9000  # rows read at first, and at most once the frequency is known
 
 
 class Row(NamedTuple):
@@ -120,7 +120,7 @@ def _tsvector(words: Iterable[str]) -> str:
     for position, word in enumerate(words, 1):
         positions.setdefault(word, []).append(position)
     return " ".join(
-        f"'{word}':{','.join(map(str, found[:MOST_PLACES]))}" for word, found in positions.items()
+        f"'{word}':{','.join(map(str, found[:MAX_PLACES]))}" for word, found in positions.items()
     )
 
 
@@ -195,7 +195,7 @@ def find(
     query, rows = tsquery(user, terms), NEWEST
     found = _hits(newest, [user, *ids, rows, query, *last])
     needed = 2 * rows * most // max(1, len(found))
-    if len(found) < most and needed <= MOST_NEWEST and not in_titles:
+    if len(found) < most and needed <= MAX_NEWEST and not in_titles:
         rows = needed
         found = _hits(newest, [user, *ids, rows, query, *last])
     if len(found) == most or not rows_of(

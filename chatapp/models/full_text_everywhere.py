@@ -18,7 +18,10 @@ from chatapp.text.indexing import Term
 COUNTED = 1000  # newest entries in which terms are counted, to see how common they are
 COMMON, COMMON_OF_ONE = 20, 100  # matches that make a term common: for everybody, for one person
 NEWEST, NEWEST_OF_ONE = 5000, 2500  # newest entries that are searched for common terms
-MOST_ENTRIES, MOST = 2500, 1000  # entries found at most, and conversations returned at most
+MAX_ENTRIES, MAX_CONVERSATIONS = (
+    2500,
+    1000,
+)  # entries found at most, and conversations returned at most
 
 NOBODY, LAST = 0, 2**63 - 1
 # A query's words with their owner, `NOBODY`, replaced by that of a row or by a person.
@@ -88,7 +91,7 @@ def find_everywhere(
     """
     find = _in_sqlite if connection.vendor == "sqlite" else _in_postgresql
     found, is_cut = find(terms, person, before)
-    return Everywhere(found[:MOST], is_cut or len(found) > MOST)
+    return Everywhere(found[:MAX_CONVERSATIONS], is_cut or len(found) > MAX_CONVERSATIONS)
 
 
 def _in_postgresql(
@@ -109,7 +112,7 @@ def _in_postgresql(
         [having] = rows_of(counts, [*each, before, *values, COUNTED])
         common = [term for term, count in zip(terms, having, strict=True) if count >= enough]
         rare = [term for term in terms if term not in common]
-        most = MOST_ENTRIES if rare else newest
+        most = MAX_ENTRIES if rare else newest
         if rare:
             queries, proven = f"{OF_PERSON} AS rare", ""
             looked_for = [tsquery(NOBODY, rare)]
@@ -121,13 +124,13 @@ def _in_postgresql(
         else:
             find = POSTGRESQL_NEWEST.format(owned=of_row)
             given = [before, *values, most, tsquery(NOBODY, common)]
-        [(count, found)] = rows_of(find, [*given, MOST + 1])
+        [(count, found)] = rows_of(find, [*given, MAX_CONVERSATIONS + 1])
     return found, count == most
 
 
 def _in_sqlite(terms: Sequence[Term], person: int | None, before: int) -> tuple[list[UUID], bool]:
     people = [person] if person is not None else User.objects.values_list("pk", flat=True)
-    by_person = [rows_of(SQLITE, [fts5(one, terms), before, one, MOST_ENTRIES]) for one in people]
+    by_person = [rows_of(SQLITE, [fts5(one, terms), before, one, MAX_ENTRIES]) for one in people]
     found = sorted((row for rows in by_person for row in rows), key=lambda row: -row[1])
-    is_cut = len(found) > MOST_ENTRIES or any(len(rows) == MOST_ENTRIES for rows in by_person)
-    return list(dict.fromkeys(as_uuid(row[0]) for row in found[:MOST_ENTRIES])), is_cut
+    is_cut = len(found) > MAX_ENTRIES or any(len(rows) == MAX_ENTRIES for rows in by_person)
+    return list(dict.fromkeys(as_uuid(row[0]) for row in found[:MAX_ENTRIES])), is_cut

@@ -13,7 +13,7 @@ from chatapp.models.statements import Query
 from chatapp.models.upstreams import ModelChoice, Upstream
 
 ONLY = 1  # the primary key of the one row
-LONGEST_NOTICE = 1000  # characters
+MAX_NOTICE_LENGTH = 1000  # characters
 
 
 def validate_domains(value: str) -> None:
@@ -101,7 +101,7 @@ class Installation(models.Model):
     )
     notice = models.TextField(
         "message of the day",
-        max_length=LONGEST_NOTICE,
+        max_length=MAX_NOTICE_LENGTH,
         blank=True,
         default="",
         db_default="",

@@ -15,7 +15,7 @@ from django.utils import timezone
 from chatapp.models.refusals import Refused
 from chatapp.models.users import User
 
-LONGEST_REASON = 500  # characters
+MAX_REASON_LENGTH = 500  # characters
 LIVING = models.Q(ended_at=None)
 KEPT = "This is under a legal hold, and can't be erased until the hold is ended."
 ERASED_MEANWHILE = "This account has been erased in the meantime. There is nothing to hold."
@@ -34,7 +34,7 @@ class UnderLegalHold(Refused):
 def only_ended(collector: Any, field: Any, holds: Any, using: str) -> None:
     """An `on_delete` handler that deletes ended holds along with their target.
 
-    Raises `UnderLegalHold` for one that has not ended, which also protects from code that never checks.
+    Raises `UnderLegalHold` for an active one, even if the caller forgot to check.
     """
     if holds.filter(LIVING).exists():
         raise UnderLegalHold
@@ -52,7 +52,7 @@ class LegalHold(models.Model):
     conversation = models.ForeignKey(
         "chatapp.Conversation", only_ended, null=True, blank=True, related_name="legal_holds"
     )
-    reason = models.CharField(max_length=LONGEST_REASON)
+    reason = models.CharField(max_length=MAX_REASON_LENGTH)
     set_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
     set_at = models.DateTimeField(auto_now_add=True)
     ended_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
@@ -111,7 +111,7 @@ def lock(people: list[int]) -> list[int]:
 
 
 def refuse_held(person: int, conversation: UUID | None = None) -> None:
-    """Raise `UnderLegalHold` if this conversation is held, or without one, if anything of the person's is.
+    """Raise `UnderLegalHold` if the conversation, or without one anything of the person, is held.
 
     Call it in the transaction that deletes.
     """

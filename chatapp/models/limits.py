@@ -18,7 +18,7 @@ from chatapp.models.upstreams import Upstream
 from chatapp.models.users import User
 
 EVER_SINCE = datetime(2000, 1, 1, tzinfo=UTC)
-MOST = 10**15  # tokens, or nano-dollars: a million dollars
+MAX_CAP = 10**15  # tokens, or nano-dollars: a million dollars
 
 
 class Measure(models.TextChoices):

@@ -14,9 +14,9 @@ from django.db import models
 
 from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.conversations import Conversation
+from chatapp.models.folders import MAX_PINNED
 from chatapp.models.messages import Message
-from chatapp.models.projects import MOST_PROJECTS, Project
-from chatapp.models.shelves import MOST_PINNED
+from chatapp.models.projects import MAX_PROJECTS, Project
 from chatapp.models.statements import Parameter, Query
 from chatapp.models.users import User
 
@@ -139,9 +139,9 @@ _WHOSE = (User._meta.pk, _IS_PINNED)
 _WHERE = (*_WHOSE, _USED, Conversation._meta.pk)
 
 _FIRST = Query(_listed(PAGE + 1), *_WHOSE)
-_PINNED = Query(_listed(MOST_PINNED), *_WHOSE)
+_PINNED = Query(_listed(MAX_PINNED), *_WHOSE)
 _BELOW = Query(_below, *_WHERE)
 _ABOVE = Query(_above, *_WHERE)
 _PROJECTS = Query(
-    lambda user: Project.objects.filter(user=user).only("name")[:MOST_PROJECTS], User._meta.pk
+    lambda user: Project.objects.filter(user=user).only("name")[:MAX_PROJECTS], User._meta.pk
 )

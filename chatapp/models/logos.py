@@ -10,12 +10,12 @@ from chatapp.upstream.wire.images import Image, media_type_of
 
 ONLY = 1  # the primary key of the one row
 MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp")
-MOST_BYTES = 256 * 1024
-MOST_PIXELS = 1024  # per side
+MAX_BYTES = 256 * 1024
+MAX_PIXELS = 1024  # per side
 
 NO_IMAGE = "The file can't be used. Choose a PNG, JPEG or WebP image."
-TOO_LARGE = f"The file is too large. The limit is {MOST_BYTES // 1024} KiB."
-TOO_WIDE = f"The image is too large. The limit is {MOST_PIXELS:,} pixels per side."
+TOO_LARGE = f"The file is too large. The limit is {MAX_BYTES // 1024} KiB."
+TOO_WIDE = f"The image is too large. The limit is {MAX_PIXELS:,} pixels per side."
 
 
 class Logo(models.Model):
@@ -47,13 +47,13 @@ def logo_of(data: bytes) -> Image:
 
     SVG is refused, because it can contain scripts.
     """
-    if len(data) > MOST_BYTES:
+    if len(data) > MAX_BYTES:
         raise ValidationError(TOO_LARGE)
     media_type = media_type_of(data)
     size = size_of(media_type, data)
     if media_type not in MEDIA_TYPES or size is None:
         raise ValidationError(NO_IMAGE)
-    if max(size) > MOST_PIXELS:
+    if max(size) > MAX_PIXELS:
         raise ValidationError(TOO_WIDE)
     return Image(media_type, data)
 

@@ -10,7 +10,7 @@ from django.db.models.base import ModelBase
 from django.utils import timezone
 from django.utils.text import Truncator
 
-from chatapp.models import allowances, legal_holds
+from chatapp.models import budget_accounts, legal_holds
 from chatapp.models.images import ReplyImage
 from chatapp.models.processes import Process
 from chatapp.models.replies import StoredReply
@@ -58,7 +58,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
                 message.ending = Ending.INTERRUPTED
             usages = [message.stored_usage() for message in lost]
             Usage.book(usages)
-            allowances.settle(usages)
+            budget_accounts.settle(usages)
         return len(lost)
 
     def purgeable(self, before: datetime) -> Self:
@@ -284,7 +284,7 @@ class Message(StoredReply):
                 usage.forget_erased_person()
             Usage.book([usage])
             if self.is_limited:
-                allowances.settle([usage])
+                budget_accounts.settle([usage])
             if self.ending in FAILURES and self.upstream_id:
                 kind = self.error["kind"] if self.error else self.ending
                 UpstreamFailure.count_one(self.upstream_id, kind)

@@ -25,8 +25,8 @@ from chatapp.upstream.wire.model_list import ListedModel
 
 DOLLAR = 10**9  # nano-dollars
 MILLION = 10**6  # tokens: the unit of a price
-MOST = 10**5 * DOLLAR  # per million tokens
-MOST_COST = 10**18  # of one reply, so that sums over many stay within the database's integers
+MAX_PRICE = 10**5 * DOLLAR  # per million tokens
+MAX_COST = 10**18  # of one reply, so that sums over many stay within the database's integers
 FRESH_SECONDS = 10.0  # for which a process caches a model's prices
 KEPT = 1000  # models whose prices a process caches
 
@@ -147,12 +147,12 @@ class Price(models.Model):
             (thought, self.output if self.reasoning is None else self.reasoning),
         )
         total = sum(count * (price or 0) for count, price in parts)
-        return min((total + MILLION // 2) // MILLION, MOST_COST)
+        return min((total + MILLION // 2) // MILLION, MAX_COST)
 
     def at_most(self, prompt_tokens: int, completion_tokens: int) -> int:
         """Return the upper bound of what so many tokens cost, rounded up."""
         total = prompt_tokens * self.dearest_input + completion_tokens * self.dearest_output
-        return min(-(-total // MILLION), MOST_COST)
+        return min(-(-total // MILLION), MAX_COST)
 
     def as_record(self) -> dict[str, Any]:
         """Return the figures that are kept with each reply whose cost they determined."""

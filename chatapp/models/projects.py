@@ -7,15 +7,15 @@ from django.db import models
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
 
-LONGEST_NAME = 80
-LONGEST_INSTRUCTIONS = 20_000  # characters; they are sent with every turn
-MOST_PROJECTS = 200  # per person, since the sidebar shows all of them
+MAX_NAME_LENGTH = 80
+MAX_INSTRUCTIONS_LENGTH = 20_000  # characters; they are sent with every turn
+MAX_PROJECTS = 200  # per person, since the sidebar shows all of them
 
 
 class Project(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="projects")
-    name = models.CharField(max_length=LONGEST_NAME)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
     instructions = models.TextField(blank=True, help_text="What a model is told first.")
     upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True)
     model = models.CharField(max_length=200, blank=True)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db import models, transaction
 
-from chatapp.models.allowances import Share, settle
+from chatapp.models.budget_accounts import Share, settle
 from chatapp.models.messages import Message
 from chatapp.models.processes import Process
 from chatapp.models.usage import Usage

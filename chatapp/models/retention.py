@@ -22,13 +22,13 @@ from django.utils import timezone
 from chatapp.models.audit import AuditDetail
 from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.conversations import Conversation
+from chatapp.models.folders import is_held
 from chatapp.models.images import ReplyImage
 from chatapp.models.installation import ONLY, Installation
 from chatapp.models.legal_holds import LegalHold, holding
 from chatapp.models.messages import Message
-from chatapp.models.shelves import is_held
 
-MOST_DAYS = 36_500
+MAX_DAYS = 36_500
 OWN_ACTIONS = ("retention.applied", "log.emptied")  # the events that log these deletions
 HELD_IMAGE = ("message__conversation__user", "message__conversation")
 

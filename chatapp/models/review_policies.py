@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from chatapp.models.conversation_facts import ConversationFact, of_flag
+from chatapp.models.conversation_facets import ConversationFact, of_flag
 from chatapp.models.statements import Query
 
 if TYPE_CHECKING:

@@ -28,15 +28,15 @@ from chatapp.text.indexing import Words
 if TYPE_CHECKING:
     from chatapp.models.conversations import Conversation
 
-LONGEST_NAME = 60  # characters, as are LONGEST_WORDS and LONGEST_PATTERN
-LONGEST_WORDS = 4000
-MOST_WORDS = 200  # lines
-LONGEST_PATTERN = 500
+MAX_NAME_LENGTH = 60  # characters, as are MAX_WORDS_LENGTH and MAX_PATTERN_LENGTH
+MAX_WORDS_LENGTH = 4000
+MAX_WORDS = 200  # lines
+MAX_PATTERN_LENGTH = 500
 LOOKED_AT = 100_000  # characters from the beginning of a text
 # Bounds of a compiled pattern. Matching time grows with these and with the length of the text, and
 # with nothing else: they keep the worst pattern at seconds, in a thread that blocks nobody.
-MOST_STEPS = 1500
-MOST_BYTES = 1 << 20
+MAX_STEPS = 1500
+MAX_BYTES = 1 << 20
 JUDGED_AT_ONCE = 20
 TRIED_ON = 100  # conversations
 TRIED_SECONDS = 5.0
@@ -54,7 +54,7 @@ class ReviewRule(models.Model):
         REPLIES = "assistant", "Replies"
         BOTH = "both", "Prompts and replies"
 
-    name = models.CharField(max_length=LONGEST_NAME, unique=True)
+    name = models.CharField(max_length=MAX_NAME_LENGTH, unique=True)
     kind = models.CharField(max_length=7, choices=Kind)
     applies_to = models.CharField(max_length=9, choices=Of)
     # Words, one per line; or a pattern.
@@ -175,7 +175,7 @@ def compiled(pattern: str) -> Any:
     Raises `ValidationError` if it is invalid or too large.
     """
     options = re2.Options()
-    options.max_mem = MOST_BYTES
+    options.max_mem = MAX_BYTES
     options.log_errors = options.case_sensitive = False
     options.never_capture = True
     try:
@@ -183,7 +183,7 @@ def compiled(pattern: str) -> Any:
     except (re2.error, UnicodeError) as error:
         why = error.args[0].decode() if isinstance(error.args[0], bytes) else "not valid text"
         raise ValidationError(f"This pattern isn't valid: {why}. Correct it.") from None
-    if found.programsize > MOST_STEPS:
+    if found.programsize > MAX_STEPS:
         raise ValidationError(
             "This pattern is too large. Use fewer repetitions, or split it into two rules."
         )

@@ -11,20 +11,20 @@ from django.db import models
 from django.utils import timezone
 
 from chatapp.models.full_text_everywhere import LAST, find_everywhere
-from chatapp.models.reviews import LONGEST_REASON
+from chatapp.models.reviews import MAX_REASON_LENGTH
 from chatapp.models.search_entries import first_id
 from chatapp.models.users import User
 from chatapp.text.indexing import terms
 
-LONGEST_SEARCH = 200  # characters
+MAX_SEARCH_LENGTH = 200  # characters
 LASTS = timedelta(minutes=30)
 
 
 class ReviewSearch(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     reviewer = models.ForeignKey(User, models.CASCADE, related_name="+")
-    words = models.CharField(max_length=LONGEST_SEARCH)
-    reason = models.CharField(max_length=LONGEST_REASON)
+    words = models.CharField(max_length=MAX_SEARCH_LENGTH)
+    reason = models.CharField(max_length=MAX_REASON_LENGTH)
     ends_at = models.DateTimeField()
 
     objects: ClassVar[Any] = models.Manager()

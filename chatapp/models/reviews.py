@@ -18,9 +18,9 @@ from chatapp.models.users import User
 if TYPE_CHECKING:
     from chatapp.models.conversations import Conversation
 
-LONGEST_REASON = 500  # characters, as the next two
-LONGEST_LABEL = 40
-LONGEST_NOTE = 2000
+MAX_REASON_LENGTH = 500  # characters, as the next two
+MAX_LABEL_LENGTH = 40
+MAX_NOTE_LENGTH = 2000
 OPEN_FOR = timedelta(minutes=30)
 CLAIMED_FOR = timedelta(minutes=60)
 
@@ -37,7 +37,7 @@ class Opening(models.Model):
     conversation = models.ForeignKey(
         "chatapp.Conversation", models.CASCADE, related_name="openings"
     )
-    reason = models.CharField(max_length=LONGEST_REASON)
+    reason = models.CharField(max_length=MAX_REASON_LENGTH)
     opened_at = models.DateTimeField(auto_now_add=True)
     ends_at = models.DateTimeField()
     # When the reviewer was shown the owner's name, if the policy hides it.
@@ -78,7 +78,7 @@ class Opening(models.Model):
 class ReviewLabel(models.Model):
     """A label for sorting conversations, named by an administrator."""
 
-    name = models.CharField(max_length=LONGEST_LABEL, unique=True)
+    name = models.CharField(max_length=MAX_LABEL_LENGTH, unique=True)
 
     class Meta:
         ordering = ["name"]
@@ -166,7 +166,7 @@ class ReviewNote(models.Model):
     review = models.ForeignKey(Review, models.CASCADE, related_name="notes")
     author = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
     message = models.ForeignKey("chatapp.Message", models.SET_NULL, null=True, related_name="+")
-    text = models.CharField(max_length=LONGEST_NOTE)
+    text = models.CharField(max_length=MAX_NOTE_LENGTH)
     written_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

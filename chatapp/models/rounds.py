@@ -20,7 +20,7 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
 
 
-LONGEST_ID = 40  # characters, which every upstream accepts
+MAX_ID_LENGTH = 40  # characters, which every upstream accepts
 CANCELLED = "(The call was cancelled before the tool returned anything.)"
 UNFINISHED = frozenset({RunState.WRITING, RunState.ASKING, RunState.RUNNING})
 
@@ -76,7 +76,7 @@ class ToolRun:
 
         A long id holds a signature, which another model might truncate or reject.
         """
-        if with_extras or len(self.id) <= LONGEST_ID:
+        if with_extras or len(self.id) <= MAX_ID_LENGTH:
             return self.id
         return f"call_{sha256(self.id.encode()).hexdigest()[:16]}"
 

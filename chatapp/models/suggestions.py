@@ -6,7 +6,7 @@ from chatapp.models.statements import Query
 
 
 class Suggestion(models.Model):
-    MOST_SHOWN = 8
+    MAX_SHOWN = 8
 
     text = models.CharField(
         max_length=200, help_text="Sent as it stands by whoever clicks on it on an empty page."
@@ -26,4 +26,4 @@ class Suggestion(models.Model):
         return [one.text for one in _SHOWN.all()]
 
 
-_SHOWN = Query(lambda: Suggestion.objects.only("text")[: Suggestion.MOST_SHOWN])
+_SHOWN = Query(lambda: Suggestion.objects.only("text")[: Suggestion.MAX_SHOWN])

@@ -14,9 +14,9 @@ from django.db import models, transaction
 from django.db.models.functions import Now
 
 from chatapp.models.conversations import Conversation
+from chatapp.models.folders import is_held
 from chatapp.models.legal_holds import UnderLegalHold
 from chatapp.models.processes import Process
-from chatapp.models.shelves import is_held
 
 LEFT_FOR = timedelta(minutes=5)  # until a conversation that no worker holds is erased
 

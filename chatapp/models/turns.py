@@ -11,14 +11,14 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from chatapp.models import branches, purses
+from chatapp.models import branches, reservations
+from chatapp.models.branch_history import BranchHistory
 from chatapp.models.conversations import TEMPORARY, Conversation
-from chatapp.models.held import GONE, locked_message
+from chatapp.models.locked_message import GONE, locked_message
 from chatapp.models.messages import Message
-from chatapp.models.purses import Reservation
 from chatapp.models.refusals import Refused
+from chatapp.models.reservations import Reservation
 from chatapp.models.review_policies import ReviewPolicy
-from chatapp.models.said import BranchHistory
 from chatapp.models.statements import Query, build
 from chatapp.models.tool_servers import ToolServer
 from chatapp.models.upstreams import ModelChoice, Upstream
@@ -241,9 +241,9 @@ def _reserve(
     def prompt_tokens(reply: Message) -> int:
         instructions = prompt.conversation.instructions
         history = Turn(before, prompt, reply, instructions=instructions).history
-        return PromptSize.of(history).upper_tokens + purses.tools_of(reply.upstream_id)
+        return PromptSize.of(history).upper_tokens + reservations.tools_of(reply.upstream_id)
 
-    return purses.admit(user.pk, replies, prompt_tokens)
+    return reservations.admit(user.pk, replies, prompt_tokens)
 
 
 def _tool_servers(upstream: Upstream, user: User) -> list[ToolServer]:

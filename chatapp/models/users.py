@@ -16,7 +16,7 @@ from chatapp.models.refusals import Refused
 from chatapp.models.statements import Query
 from chatapp.text.visible import is_blank
 
-LONGEST_LOGIN = 255  # characters: one more than the maximum of a username or an address
+MAX_LOGIN_LENGTH = 255  # characters: one more than the maximum of a username or an address
 LAST_ADMINISTRATOR = (
     "This is the last account that can administer this server. Make another administrator first."
 )
@@ -94,7 +94,7 @@ class User(AbstractUser):
 
         Case is ignored. Both queries always run, so that the time reveals nothing.
         """
-        login = login[:LONGEST_LOGIN]  # SQLite's LIKE fails if the pattern is too long
+        login = login[:MAX_LOGIN_LENGTH]  # SQLite's LIKE fails if the pattern is too long
         named = list(cls.objects.filter(username__iexact=login)[:2])
         by_email = list(cls.objects.filter(email__iexact=login)[:2]) if login else []
         found = named or by_email

@@ -33,7 +33,7 @@ LAST_VACUUM = (
 # SQLite records no such moment, so the file's user_version identifies the last erasure.
 VACUUMED = "PRAGMA user_version"
 # SQLite blocks writers meanwhile, for some 9 seconds per GB, and they wait 20 seconds at most.
-MOST_WHILE_SERVING = 10**9  # bytes
+MAX_WHILE_SERVING = 10**9  # bytes
 READER_SECONDS = 1.0  # to wait for readers of the log; if they take longer, try again in an hour
 
 
@@ -62,7 +62,7 @@ def is_large(connection: BaseDatabaseWrapper) -> bool:
     """Whether it is a SQLite file that is too large to vacuum while serving."""
     if connection.vendor != "sqlite":
         return False
-    return Path(connection.settings_dict["NAME"]).stat().st_size > MOST_WHILE_SERVING
+    return Path(connection.settings_dict["NAME"]).stat().st_size > MAX_WHILE_SERVING
 
 
 def stop_vacuum(connection: BaseDatabaseWrapper) -> None:

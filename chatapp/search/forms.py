@@ -13,7 +13,7 @@ from django import forms
 from chatapp.models.search_entries import CODE, MODEL, PROMPT, REPLY, TITLE
 from chatapp.text.indexing import Phrase, Term, mark, name_marks, quoted, terms
 
-LONGEST, MOST_TERMS = 500, 32
+MAX_LENGTH, MAX_TERMS = 500, 32
 PIECES = re.compile(
     r"""(?P<filter>from|model|project|before|after|has):(?P<value>"[^"]*"?|\S*)"""
     r"""|"(?P<quoted>[^"]*)(?P<end>"?)|(?P<plain>[^\s"]+)""",
@@ -49,8 +49,8 @@ def any_of(*marks: str) -> Term:
 class SearchForm(forms.Form):
     q = forms.CharField(
         required=False,
-        max_length=LONGEST,
-        error_messages={"max_length": f"A search can have at most {LONGEST} characters."},
+        max_length=MAX_LENGTH,
+        error_messages={"max_length": f"A search can have at most {MAX_LENGTH} characters."},
     )
     until = forms.IntegerField(required=False, min_value=0, max_value=2**62)
     conversation = forms.UUIDField(required=False)
@@ -70,8 +70,8 @@ class SearchForm(forms.Form):
                 self.wanted.terms += terms(piece["plain"])
             elif term := quoted(piece["quoted"], is_open=not piece["end"]):
                 self.wanted.terms.append(term)
-        if len(self.wanted.terms) > MOST_TERMS:
-            raise forms.ValidationError(f"A search can have at most {MOST_TERMS} words.")
+        if len(self.wanted.terms) > MAX_TERMS:
+            raise forms.ValidationError(f"A search can have at most {MAX_TERMS} words.")
         return text
 
     def _filter(self, name: str, value: str) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from chatapp.models import Message
-from chatapp.search.looks import Segment, SpellingPatterns
+from chatapp.search.spelling_patterns import Segment, SpellingPatterns
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from chatapp.models import Conversation, Message, User
 from chatapp.models.full_text import Hit, find
 from chatapp.models.search_entries import SAID, TITLE, first_id
 from chatapp.search.forms import SearchQuery, any_of
-from chatapp.search.looks import Segment, SpellingPatterns
 from chatapp.search.passages import Passage, passage_of
+from chatapp.search.spelling_patterns import Segment, SpellingPatterns
 from chatapp.text.indexing import fold
 
 TITLES, HITS = 6, 60

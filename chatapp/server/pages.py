@@ -17,7 +17,7 @@ from django.core.signals import request_started
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
-from chatapp.server.lanes import BoundedThreadPool
+from chatapp.server.thread_pools import BoundedThreadPool
 
 # Two at once, so that one runs while the other waits for the event loop or the database. All
 # threads, with those of the sockets, must not exceed the size of PostgreSQL's connection pool.

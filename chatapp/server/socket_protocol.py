@@ -1,7 +1,7 @@
 """Daphne's WebSocket protocol, hardened against malicious clients and slow ones.
 
 * Outgoing data is bounded. A message of any size may be in transit, in several frames if it is
-  large, while others queue behind it. If the queue exceeds `MOST_BEHIND`, the client isn't reading:
+  large, while others queue behind it. If the queue exceeds `MAX_BACKLOG`, the client isn't reading:
   the connection is aborted, and the tab gets a snapshot when it reconnects.
 * Incoming data is bounded: the queue for the application, and each message, which may be as large
   as the largest form.
@@ -37,11 +37,11 @@ from chatapp.realtime.viewers import WRITE
 logger = logging.getLogger(__name__)
 
 FRAME_BYTES = 1024 * 1024  # control frames can be sent between two of them
-MOST_BEHIND = 1024 * 1024  # bytes queued behind the message in transit
+MAX_BACKLOG = 1024 * 1024  # bytes queued behind the message in transit
 # JSON needs at most six bytes for a character, and the other fields are short.
-MOST_INCOMING = 6 * settings.CHATAPP_MAX_PROMPT_CHARACTERS + 64 * 1024
-MOST_UNREAD = 100  # messages queued for the application
-MOST_UNREAD_BYTES = 2 * MOST_INCOMING
+MAX_INCOMING = 6 * settings.CHATAPP_MAX_PROMPT_CHARACTERS + 64 * 1024
+MAX_UNREAD = 100  # messages queued for the application
+MAX_UNREAD_BYTES = 2 * MAX_INCOMING
 # Frames per action of a tab, on average and in a burst: pongs, and fragments of a long prompt.
 FRAMES_PER_ACTION, FRAMES_AT_ONCE_PER_ACTION = 2, 50
 
@@ -63,7 +63,7 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
 
     def connectionMade(self) -> None:
         super().connectionMade()
-        self.maxMessagePayloadSize = self.maxFramePayloadSize = MOST_INCOMING
+        self.maxMessagePayloadSize = self.maxFramePayloadSize = MAX_INCOMING
         self.failByDrop = False  # a refused client gets a close code, not just a lost connection
         self._unsent: deque[tuple[int, bytes]] = deque()
         self._sent = 0  # bytes already sent of the first message in `_unsent`
@@ -121,7 +121,7 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
     def serverSend(self, content: str | bytes, binary: bool = False) -> None:
         if self.state != self.STATE_OPEN:
             return
-        if self._behind > MOST_BEHIND:
+        if self._behind > MAX_BACKLOG:
             logger.info("WebSocket aborted: the client does not read")
             metrics.unread_sockets.inc()
             self.stopProducing()
@@ -211,7 +211,7 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
             return
         waiting = self.application_queue.qsize()
         self._unread = len(payload) + (self._unread if waiting else 0)
-        if waiting < MOST_UNREAD and self._unread <= MOST_UNREAD_BYTES:
+        if waiting < MAX_UNREAD and self._unread <= MAX_UNREAD_BYTES:
             super().onMessage(payload, isBinary)
         else:
             self._refuse_flood()

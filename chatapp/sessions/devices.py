@@ -20,10 +20,10 @@ from django.utils import timezone
 
 from chatapp.models import Device, User
 from chatapp.models.connections import impatient
-from chatapp.models.devices import LONGEST_AGENT
+from chatapp.models.devices import MAX_AGENT_LENGTH
 
 SEEN_SECONDS = 15 * 60  # between two writes
-MOST_KNOWN = 10_000
+MAX_KNOWN = 10_000
 COOKIE_SALT = "chatapp.device"
 COOKIE_SECONDS = 400 * 86400  # the longest lifetime that browsers allow
 
@@ -40,11 +40,11 @@ def remember(request: HttpRequest, response: HttpResponse) -> None:
     now = time.monotonic()
     if not (key and user) or now - _seen.get(key, -SEEN_SECONDS) < SEEN_SECONDS:
         return
-    if len(_seen) >= MOST_KNOWN:
+    if len(_seen) >= MAX_KNOWN:
         _seen.clear()
     _seen[key] = now
     known = {
-        "agent": request.headers.get("User-Agent", "").replace("\0", "")[:LONGEST_AGENT],
+        "agent": request.headers.get("User-Agent", "").replace("\0", "")[:MAX_AGENT_LENGTH],
         "address": _address(request),
         "seen_at": timezone.now(),
     }

@@ -12,7 +12,7 @@ import threading
 from contextlib import suppress
 
 LOOK_UP_SECONDS = 6.0  # resolvers retry after 5, so one lost packet is not a failure
-MOST_LOOK_UPS = 64  # concurrent look-ups; each is a thread
+MAX_LOOKUPS = 64  # concurrent look-ups; each is a thread
 
 
 class Resolver:
@@ -35,7 +35,7 @@ class Resolver:
         return look_up.result()
 
     def _look_up(self, host: str) -> "asyncio.Future[list[str]]":
-        if len(self._look_ups) >= MOST_LOOK_UPS:
+        if len(self._look_ups) >= MAX_LOOKUPS:
             raise OSError(f"the address of {host} was not looked up: too many other look-ups hang")
         loop = asyncio.get_running_loop()
         look_up: asyncio.Future[list[str]] = loop.create_future()

@@ -5,7 +5,7 @@
 import { keep, write } from "./added-text.js";
 
 const REST = 10; // multiple of a frame's duration, the frame included
-const LONGEST = 100; // ms
+const MAX_LENGTH = 100; // ms
 const TOGETHER = 8; // ms: updates this close are in the same frame
 const MEASURED = 10; // every n-th write is measured
 
@@ -63,7 +63,7 @@ function measure(startedAt) {
     const beganAt = performance.now();
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
-      rest = Math.min(LONGEST, REST * (written + performance.now() - beganAt));
+      rest = Math.min(MAX_LENGTH, REST * (written + performance.now() - beganAt));
     };
     port2.postMessage(null);
   });

@@ -2,7 +2,7 @@
 // page, and rows beyond a maximum are dropped at the other end, where a new edge loads them again. The
 // rows in view keep their position.
 
-const MOST = 300; // rows; if there are more, KEPT remain
+const MAX_COUNT = 300; // rows; if there are more, KEPT remain
 const KEPT = 240;
 
 let spent = null; // the edge that is being replaced by its page
@@ -58,7 +58,7 @@ function tidy(list) {
 
 function dropAbove(list) {
   const rows = rowsOf(list);
-  if (rows.length <= MOST) return;
+  if (rows.length <= MAX_COUNT) return;
   const first = rows.at(-KEPT);
   tell("above", list, rows.slice(0, -KEPT));
   let day = null; // the heading of the first kept row
@@ -73,7 +73,7 @@ function dropAbove(list) {
 
 function dropBelow(list) {
   const rows = rowsOf(list);
-  if (rows.length <= MOST) return;
+  if (rows.length <= MAX_COUNT) return;
   tell("below", list, rows.slice(KEPT));
   const last = rows[KEPT - 1];
   while (list.lastElementChild !== last) list.lastElementChild.remove();

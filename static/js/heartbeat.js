@@ -10,7 +10,7 @@ import { isStreaming } from "./page.js";
 
 const TICK = 1000; // ms; the numbers below are in ticks
 const ASKS = 2; // of silence before it sends a beat
-const ANSWERED = 2, OPENED = 4, LONGEST = 30; // time limits for an answer and for opening a socket
+const ANSWERED = 2, OPENED = 4, MAX_LENGTH = 30; // time limits for an answer and for opening a socket
 const ANSWER = "<!---->"; // chatapp/server/socket_protocol.py
 
 let quiet = 0; // ticks since anything was received
@@ -35,7 +35,7 @@ function hear() {
 }
 
 function awaitSocket() {
-  if (quiet < Math.min(OPENED + tries, LONGEST)) return;
+  if (quiet < Math.min(OPENED + tries, MAX_LENGTH)) return;
   tries += 1;
   end();
 }
@@ -43,7 +43,7 @@ function awaitSocket() {
 function awaitWord() {
   if (asked === null && quiet >= ASKS) return ask();
   if (asked === null || quiet < asked + patience) return;
-  patience = Math.min(2 * patience, LONGEST);
+  patience = Math.min(2 * patience, MAX_LENGTH);
   end();
 }
 

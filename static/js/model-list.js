@@ -1,7 +1,7 @@
 // The rows of the model list: made from a select's options, filtered by a query.
 
 const FIRST = 12; // rows drawn at once, more than the sheet shows; the others follow
-const MOST = 200; // rows; models after these are found by typing
+const MAX_COUNT = 200; // rows; models after these are found by typing
 
 // A select's options as {value, group, text, about}.
 export function entriesOf(select) {
@@ -46,13 +46,13 @@ export function draw(list, entries, chosen) {
   clearTimeout(later);
   list.replaceChildren();
   const first = Math.max(FIRST, entries.findIndex(({ value }) => value === chosen) + FIRST);
-  append(list, rows, entries.slice(0, Math.min(first, MOST)), chosen);
+  append(list, rows, entries.slice(0, Math.min(first, MAX_COUNT)), chosen);
   if (first < entries.length) later = setTimeout(() => drawRest(list, rows, entries, chosen), 50);
   return rows;
 }
 
 function drawRest(list, rows, entries, chosen) {
-  append(list, rows, entries.slice(rows.length, MOST), chosen);
+  append(list, rows, entries.slice(rows.length, MAX_COUNT), chosen);
   const left = entries.length - rows.length;
   if (left) list.append(made("p", "model-more", `${left} more. Type to search.`));
 }

@@ -5,7 +5,7 @@ import { OURS } from "./foreign.js";
 import { focusBox } from "./message-box.js";
 import { askForModel } from "./model-opener.js";
 
-const MOST = 3; // besides the selected model
+const MAX_COUNT = 3; // besides the selected model
 
 const place = () => document.getElementById("others");
 const field = () => place().querySelector("input");
@@ -17,7 +17,7 @@ function show(models) {
   field().value = models.join("\n");
   place().querySelector("ul").replaceChildren(...models.map(chipOf));
   place().hidden = !models.length;
-  sheet().toggleAttribute("data-full", models.length >= MOST);
+  sheet().toggleAttribute("data-full", models.length >= MAX_COUNT);
 }
 
 function chipOf(value) {

@@ -7,7 +7,7 @@ import { OURS } from "./foreign.js";
 import { post } from "./keeping.js";
 import { tell } from "./toast.js";
 
-const LONGEST = 80; // characters
+const MAX_LENGTH = 80; // characters
 
 export function rename(row) {
   if (document.querySelector(".renaming") || !row.querySelector("a")) return;
@@ -15,7 +15,7 @@ export function rename(row) {
   const form = document.createElement("form");
   const input = document.createElement("input");
   form.className = "renaming";
-  Object.assign(input, { value: title.textContent, maxLength: LONGEST, dir: "auto", ariaLabel: "Title" });
+  Object.assign(input, { value: title.textContent, maxLength: MAX_LENGTH, dir: "auto", ariaLabel: "Title" });
   form.append(input);
   row.id = `renaming-${row.dataset.id}`;
   row.append(form);

@@ -2,7 +2,7 @@
 // reviewers do meanwhile.
 
 const EVERY = 5000; // ms
-const LONGEST = 60; // characters of a message shown at a note
+const MAX_LENGTH = 60; // characters of a message shown at a note
 
 const message = document.querySelector("input[name=message]");
 const target = document.getElementById("note-target");
@@ -28,7 +28,7 @@ function pointAt(id) {
 function firstWords(one) {
   const text = one.querySelector(".bubble, [data-region=answer]") ?? one.querySelector("h2");
   const [...letters] = text.innerText.trim().replace(/\s+/g, " ");
-  return letters.slice(0, LONGEST).join("") + (letters.length > LONGEST ? "…" : "");
+  return letters.slice(0, MAX_LENGTH).join("") + (letters.length > MAX_LENGTH ? "…" : "");
 }
 
 function noteOn(id) {

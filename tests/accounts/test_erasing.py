@@ -287,7 +287,7 @@ def test_a_running_server_does_not_vacuum_a_large_file(
     carol: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert words_in_files()
-    monkeypatch.setattr(vacuuming, "MOST_WHILE_SERVING", 4096)
+    monkeypatch.setattr(vacuuming, "MAX_WHILE_SERVING", 4096)
     [report] = erase([carol])
     assert "by `manage.py housekeeping`" in report.gone
     assert not vacuum_erased(connection, is_serving=True)

@@ -14,11 +14,11 @@ class Patient(AppConfig):
 
     def ready(self) -> None:
         from chatapp import catalogue  # needs the models
-        from chatapp.tools import toolbox
+        from chatapp.tools import registry
         from chatapp.upstream import client
 
         catalogue.PATIENCE_SECONDS = client.LIST_SECONDS = SECONDS
-        toolbox.PATIENCE_SECONDS = SECONDS
+        registry.PATIENCE_SECONDS = SECONDS
 
 
 INSTALLED_APPS = [*INSTALLED, "tests.browser.patient.Patient"]

@@ -63,7 +63,7 @@ MEASURE = """() => {
     before = now;
   }, 60);
 }"""
-MOST_SHIFT = 0.02  # for a whole reply
+MAX_SHIFT = 0.02  # for a whole reply
 
 
 def stream(upstream: FakeUpstream, text: str, seconds: float) -> None:
@@ -83,7 +83,7 @@ def test_no_word_moves_while_a_reply_streams_or_when_it_ends(
     tab.ask("Where are they?")
     shift, moved = measured(tab)
     assert moved == []
-    assert shift <= MOST_SHIFT
+    assert shift <= MAX_SHIFT
 
 
 def test_no_column_moves_while_cells_are_written(tab: Tab, upstream: FakeUpstream) -> None:

@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
-from chatapp.concurrency.turns import ConcurrencyLimiter
+from chatapp.concurrency.event_loop import ConcurrencyLimiter
 from chatapp.models import Message
-from chatapp.realtime.generation import asking
+from chatapp.realtime.generation import retries
 from chatapp.realtime.worker import worker
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.stored import saved
@@ -85,7 +85,7 @@ async def test_bob_cannot_watch_or_write_in_alices_conversation(tab: Tab, bobs: 
 
 
 async def test_retry_makes_a_sibling_of_the_failed_reply(tab: Tab, upstream: FakeUpstream) -> None:
-    for _ in range(asking.TRIES):
+    for _ in range(retries.TRIES):
         upstream.fail(500, {"error": {"message": "boom"}})
     failed = await tab.ask()
     frame = await tab.until_ended()

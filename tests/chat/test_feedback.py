@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
-from chatapp.chat.reading import html_of
+from chatapp.chat.thread_views import html_of
 from chatapp.models import Conversation, Feedback, Message, Upstream, User
 from tests.support.page import Element, parse
 from tests.support.reviewer import opened

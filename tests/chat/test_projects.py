@@ -110,7 +110,7 @@ def test_invalid_fields_are_refused_with_a_reason(
 def test_the_number_of_projects_is_limited(
     alices: Client, poems: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "MOST_PROJECTS", 1)
+    monkeypatch.setattr(views, "MAX_PROJECTS", 1)
     assert post(alices, "/projects/", name="One more")[0] == 422
 
 

@@ -23,7 +23,7 @@ async def short_grace(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, connected: Upstream
 ) -> AsyncIterator[None]:
     """A very short grace period for closed tabs, and a long one for lost connections."""
-    monkeypatch.setattr(temporaries, "LEAST_SECONDS", 0.05)
+    monkeypatch.setattr(temporaries, "MIN_SECONDS", 0.05)
     settings.CHATAPP_CLOSE_GRACE, settings.CHATAPP_DROP_GRACE = 0.0, 30.0
     yield
     await shut_down(0)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatapp.demo.app import demo_application
-from chatapp.demo.tries import MOST_REMEMBERED, Tries
+from chatapp.demo.tries import MAX_REMEMBERED, Tries
 from chatapp.upstream.recordings import Read, Recording
 from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.errors import ErrorKind
@@ -37,7 +37,7 @@ def test_tries_are_counted_per_request_and_forgotten_eventually() -> None:
     assert tries.fails(b"a", 1)
     assert tries.fails(b"b", 1)
     assert not tries.fails(b"a", 1)
-    for number in range(MOST_REMEMBERED):
+    for number in range(MAX_REMEMBERED):
         tries.fails(str(number).encode(), 1)
     assert tries.fails(b"b", 1)
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.server
 PROGRAM = """
 import os, select, signal, sys
 from chatapp.management.supervisor import Supervisor
-from chatapp.server.listening import doors_of
+from chatapp.server.listeners import doors_of
 
 def say(line):
     os.write(1, (line + "\\n").encode())  # in one write, so that lines of others don't mix

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatapp.models import Conversation, Deletion, Message, Upstream
-from chatapp.models import said as said_module
-from chatapp.models.said import FEW, BranchHistory
+from chatapp.models import branch_history as said_module
+from chatapp.models.branch_history import FEW, BranchHistory
 from chatapp.upstream.wire.history import NO_ANSWER, History
 from tests.models.test_rounds import round_of_a_call
 from tests.support.profile import scaled

@@ -249,7 +249,7 @@ def test_a_view_shows_the_streaming_reply_or_else_the_requested_branch(
 
 
 def test_a_title_with_many_combining_characters_is_truncated_to_fit() -> None:
-    assert len(Conversation.title_of("a" + "\u0301" * 200)) == conversations.LONGEST_TITLE
+    assert len(Conversation.title_of("a" + "\u0301" * 200)) == conversations.MAX_TITLE_LENGTH
 
 
 def test_renaming_does_not_reorder_the_list(conversation: Conversation, carol: User) -> None:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatapp.models import Message
+from chatapp.models.branch_history import BranchHistory
 from chatapp.models.rounds import CANCELLED, Round, RunState, ToolRun
-from chatapp.models.said import BranchHistory
 from chatapp.models.turns import Turn
 from chatapp.upstream.wire.history import GO_ON, NO_ANSWER, NO_RESULT, History
 from tests.support.chat_templates import check, gemma

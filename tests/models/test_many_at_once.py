@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from chatapp.models.purses import OUTPUT
+from chatapp.models.reservations import OUTPUT
 from tests.support.allowed import (
     TEXT,
     WHOLE,

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from chatapp.models import Conversation, Price, Upstream, Usage
-from chatapp.models.prices import DOLLAR, MOST, MOST_COST
+from chatapp.models.prices import DOLLAR, MAX_COST, MAX_PRICE
 from chatapp.rendering.fragments.words import usage_details
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.model_list import ListedModel
@@ -69,9 +69,9 @@ def test_fractions_of_a_nano_dollar_are_rounded(gateway: Upstream) -> None:
 
 
 def test_a_cost_is_capped_so_that_sums_fit_the_database(gateway: Upstream) -> None:
-    dear = price(gateway, input=MOST, output=MOST)
-    assert dear.cost(TokenUsage(10**12, 10**12, 2 * 10**12)) == MOST_COST
-    assert dear.at_most(10**12, 10**12) == MOST_COST
+    dear = price(gateway, input=MAX_PRICE, output=MAX_PRICE)
+    assert dear.cost(TokenUsage(10**12, 10**12, 2 * 10**12)) == MAX_COST
+    assert dear.at_most(10**12, 10**12) == MAX_COST
 
 
 def test_a_reply_is_booked_with_its_price(conversation: Conversation, gateway: Upstream) -> None:

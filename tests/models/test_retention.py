@@ -25,11 +25,11 @@ from chatapp.models import (
     User,
     audit,
     legal_holds,
-    retaining,
+    retention_run,
 )
 from chatapp.models.audit import Broken
 from chatapp.models.conversations import ERASED_AT_ONCE
-from chatapp.models.retaining import RetentionRun
+from chatapp.models.retention_run import RetentionRun
 from tests.support.clock import Step
 from tests.support.stored import end, reply_of
 
@@ -189,7 +189,7 @@ def test_a_round_is_bounded_and_the_next_one_continues(
         for _ in range(ERASED_AT_ONCE)
     )
     chat(alice, connected, "Another", 31)
-    monkeypatch.setattr(retaining, "MOST_STEPS", 2)
+    monkeypatch.setattr(retention_run, "MAX_STEPS", 2)
     preview = keep(conversation_days=30).preview()
     rounds = [apply() for _ in range(3)]
     assert [round.gone["conversations"] for round in rounds] == [0, 1, 1]
@@ -218,7 +218,7 @@ def test_a_conversation_used_at_the_last_moment_stays(
         Conversation.objects.update(updated_at=timezone.now())
         locked(*held)
 
-    monkeypatch.setattr(retaining, "refuse_held", asked_meanwhile)
+    monkeypatch.setattr(retention_run, "refuse_held", asked_meanwhile)
     apply()
     assert Message.objects.count() == 2
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatapp.models import Upstream, User
-from chatapp.search.forms import LONGEST, SearchForm
+from chatapp.search.forms import MAX_LENGTH, SearchForm
 from tests.search.conftest import Search, titles, written
 from tests.support.profile import scaled
 
@@ -31,7 +31,7 @@ HOSTILE = (
     [
         ("from:bob", "Use from:me or from:model."),
         ("has:pictures", "Use has:code."),
-        ("x" * (LONGEST + 1), "A search can have at most 500 characters."),
+        ("x" * (MAX_LENGTH + 1), "A search can have at most 500 characters."),
         ("a\0b", "Null characters are not allowed."),
         ("a b " * 17, "A search can have at most 32 words."),
     ],
@@ -68,7 +68,7 @@ def test_an_unfinished_filter_is_ignored(query: str) -> None:
     assert form.wanted.is_nothing
 
 
-@given(st.text(max_size=LONGEST))
+@given(st.text(max_size=MAX_LENGTH))
 @settings(max_examples=scaled(100, 600))
 def test_any_text_can_be_parsed(query: str) -> None:
     form = SearchForm({"q": query}, UTC)

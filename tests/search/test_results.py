@@ -15,7 +15,7 @@ from tests.support.stored import answered, end, reply_of, started_by
 def newest(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vary how many of the newest entries PostgreSQL scans before it uses its index."""
     monkeypatch.setattr(full_text, "NEWEST", request.param[0])
-    monkeypatch.setattr(full_text, "MOST_NEWEST", request.param[1])
+    monkeypatch.setattr(full_text, "MAX_NEWEST", request.param[1])
 
 
 @pytest.mark.usefixtures("newest")

@@ -98,10 +98,10 @@ def test_a_form_sent_too_late_is_kept_and_saved_with_the_password(late: Client) 
 def test_an_old_confirmation_does_not_count(late: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     confirmed(late)
     later = __import__("time").time() + 15 * 60
-    monkeypatch.setattr("chatapp.accounts.confirming.time.time", lambda: later)
+    monkeypatch.setattr("chatapp.accounts.confirmation.time.time", lambda: later)
     assert late.get(f"{SERVER}add/").status_code == 302
     monkeypatch.setattr(
-        "chatapp.accounts.confirming.time.time", lambda: later - 86400
+        "chatapp.accounts.confirmation.time.time", lambda: later - 86400
     )  # as if the clock had been set
     assert late.get(f"{SERVER}add/").status_code == 302
 

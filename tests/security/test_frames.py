@@ -25,7 +25,7 @@ from chatapp.models import (
     Usage,
 )
 from chatapp.models.limits import Measure, Period
-from chatapp.models.meters import QuotaUsage
+from chatapp.models.quota_usage import QuotaUsage
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.rendering import fragments
 from chatapp.rendering.fragments import LiveReply, ReplyView

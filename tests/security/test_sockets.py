@@ -17,7 +17,7 @@ from pytest_django import Settings
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
-from chatapp.chat import screen
+from chatapp.chat import thread_sync
 from chatapp.chat.consumer import TOO_MUCH
 from chatapp.chat.fields import fields_of
 from chatapp.close_codes import CloseCode
@@ -289,7 +289,7 @@ async def test_switching_back_at_once_shows_the_conversation_again(
 async def test_nothing_is_rendered_for_a_closed_tab(
     tab: Tab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(screen, "DRAW_AGAIN_SECONDS", 0.2)
+    monkeypatch.setattr(thread_sync, "DRAW_AGAIN_SECONDS", 0.2)
     reply = await tab.ask()
     await tab.until_ended()
     conversation = (await Message.objects.aget(pk=reply)).conversation_id

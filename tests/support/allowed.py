@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 from chatapp.models import Allowance, Limit, ModelChoice, Price, Prompt, Turn, Upstream, Usage, User
 from chatapp.models.limits import Measure, Period
-from chatapp.models.purses import OUTPUT, Reservation
+from chatapp.models.reservations import OUTPUT, Reservation
 from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import History

@@ -37,7 +37,7 @@ DEACTIVATED = 4403
 RECONNECT_CODES = frozenset({1001, 1005, 1006, 1011, 1012, 1013, 1014})
 REOPENS_AFTER = 3.0  # seconds, after any other close code
 JITTER = 0.3
-FIRST_DELAY, LONGEST_DELAY = 0.15, 10.0  # seconds, as static/js/connection.js waits
+FIRST_DELAY, MAX_DELAY_LENGTH = 0.15, 10.0  # seconds, as static/js/connection.js waits
 
 
 class Viewer(Visitor):
@@ -56,7 +56,7 @@ class Viewer(Visitor):
         self._unsent: list[str] = []
         self._news = asyncio.Condition()
         self._staying: asyncio.Task[None]
-        self._first_delay, self._longest_delay = FIRST_DELAY, LONGEST_DELAY
+        self._first_delay, self._longest_delay = FIRST_DELAY, MAX_DELAY_LENGTH
 
     @classmethod
     @asynccontextmanager

@@ -18,11 +18,11 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.installation import LONGEST_NOTICE
-from chatapp.models.legal_holds import LONGEST_REASON
-from chatapp.models.projects import LONGEST_INSTRUCTIONS
-from chatapp.models.review_rules import LONGEST_WORDS, MOST_WORDS
-from chatapp.models.reviews import LONGEST_NOTE
+from chatapp.models.installation import MAX_NOTICE_LENGTH
+from chatapp.models.legal_holds import MAX_REASON_LENGTH
+from chatapp.models.projects import MAX_INSTRUCTIONS_LENGTH
+from chatapp.models.review_rules import MAX_WORDS, MAX_WORDS_LENGTH
+from chatapp.models.reviews import MAX_NOTE_LENGTH
 from chatapp.text.multiline import MultilineField
 from tests.staff.review.conftest import Begin, begin  # noqa: F401 - a fixture
 from tests.staff.review.test_rules import REASON, seal_of
@@ -54,24 +54,24 @@ def test_text_within_its_maximum_length_is_saved_as_typed(
 ) -> None:
     conversation = begin()
 
-    instructions = longest(LONGEST_INSTRUCTIONS)
+    instructions = longest(MAX_INSTRUCTIONS_LENGTH)
     fields = {"name": "Poems", "instructions": sent(instructions)}
     assert alices.post("/projects/", fields).status_code == 302
     assert Project.objects.get().instructions == instructions
 
-    note = longest(LONGEST_NOTE)
+    note = longest(MAX_NOTE_LENGTH)
     olives.post(f"/review/{conversation.pk}/notes/", {"text": sent(note), "version": 0})
     assert ReviewNote.objects.get().text == note
 
-    notice = longest(LONGEST_NOTICE)
+    notice = longest(MAX_NOTICE_LENGTH)
     olives.post("/settings/", {"notice": sent(notice)})
     assert Installation.this().notice == notice
 
-    reason = longest(LONGEST_REASON)
+    reason = longest(MAX_REASON_LENGTH)
     olives.post(f"/people/{alice.pk}/hold/", {"reason": sent(reason)})
     assert LegalHold.objects.get().reason == reason
 
-    words = longest(LONGEST_WORDS, MOST_WORDS)
+    words = longest(MAX_WORDS_LENGTH, MAX_WORDS)
     fields = REASON | {"name": "odd", "kind": "words", "applies_to": "both", "words": sent(words)}
     tried = olives.post("/review/rules/add/", fields)
     olives.post("/review/rules/add/", fields | {"seen": seal_of(tried.text)})

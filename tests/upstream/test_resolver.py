@@ -135,7 +135,7 @@ async def test_concurrent_look_ups_of_a_name_share_one(hanging: Hanging) -> None
 async def test_the_number_of_hanging_look_ups_is_limited(
     hanging: Hanging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolver, "MOST_LOOK_UPS", 3)
+    monkeypatch.setattr(resolver, "MAX_LOOKUPS", 3)
     names = Resolver()
     hosts = [f"gw{number}.example" for number in range(5)]
     failed = await asyncio.gather(*map(names.addresses, hosts), return_exceptions=True)

@@ -17,7 +17,7 @@ from chatapp.management.supervisor import Supervisor, WorkerSlot
 from chatapp.management.upgrading import upgrade
 from chatapp.rendering import fragments
 from chatapp.server.data_dir import make_private
-from chatapp.server.listening import Listeners, bind_listeners
+from chatapp.server.listeners import Listeners, bind_listeners
 
 
 class Command(BaseCommand):

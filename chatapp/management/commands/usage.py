@@ -5,9 +5,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatapp.management.sentences import in_sentences
-from chatapp.models import Usage, facts, ledger, rollup
+from chatapp.models import Usage, facets, ledger, rollup
 
-MOST_LINES = 20
+MAX_LINES = 20
 
 
 class Command(BaseCommand):
@@ -31,11 +31,11 @@ class Command(BaseCommand):
             f"{table}: {day}, person {person}, {upstream} {model}"
             for table, day, person, upstream, model in rollup.differences()
         ]
-        wrong += [f"conversation {key}" for key in facts.differences()]
+        wrong += [f"conversation {key}" for key in facets.differences()]
         if wrong:
-            more = [f"and {len(wrong) - MOST_LINES:,} more"] if len(wrong) > MOST_LINES else []
+            more = [f"and {len(wrong) - MAX_LINES:,} more"] if len(wrong) > MAX_LINES else []
             raise CommandError(
-                "\n".join(["The sums differ from the ledger.", *wrong[:MOST_LINES], *more, _CURE])
+                "\n".join(["The sums differ from the ledger.", *wrong[:MAX_LINES], *more, _CURE])
             )
         if misdated := rollup.misdated():
             raise CommandError(
@@ -52,7 +52,7 @@ class Command(BaseCommand):
         while ledger.complete():
             pass
         rollup.rebuild()
-        facts.rebuild()
+        facets.rebuild()
         self.stdout.write("The sums were rebuilt.")
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from chatapp.logs import strike_out
 
-LONGEST = 1000  # characters of a text
-MOST_ITEMS = 200  # of a list
+MAX_LENGTH = 1000  # characters of a text
+MAX_ITEMS = 200  # of a list
 BUDGET = 20_000  # characters of all texts together
 DEEPEST = 6
 CUT = "…"
@@ -33,16 +33,16 @@ class _Plain:
         if isinstance(value, int | float) and -(2**53) < value < 2**53:
             return value
         if depth < DEEPEST and isinstance(value, Mapping):
-            some = list(value.items())[:MOST_ITEMS]
+            some = list(value.items())[:MAX_ITEMS]
             return {self._text(str(name)): self.of(one, depth + 1) for name, one in some}
         if depth < DEEPEST and isinstance(value, Iterable) and not isinstance(value, str | bytes):
             every = list(value)
-            more = [CUT] if len(every) > MOST_ITEMS else []
-            return [self.of(one, depth + 1) for one in every[:MOST_ITEMS]] + more
+            more = [CUT] if len(every) > MAX_ITEMS else []
+            return [self.of(one, depth + 1) for one in every[:MAX_ITEMS]] + more
         return self._text(str(value))
 
     def _text(self, text: str) -> str:
-        most = max(0, min(LONGEST, self._left))
+        most = max(0, min(MAX_LENGTH, self._left))
         cut = text if len(text) <= most else text[:most] + CUT
         self._left -= len(cut)
         # PostgreSQL and pages reject NUL and unpaired surrogates.

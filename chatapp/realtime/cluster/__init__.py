@@ -9,7 +9,6 @@ yields to its worker as events.
 Imports `realtime.journal`, `realtime.viewers` and what is below `realtime`.
 """
 
-from chatapp.realtime.cluster.alone import NullBus, NullHeartbeat
 from chatapp.realtime.cluster.bus import Bus
 from chatapp.realtime.cluster.cluster import Cluster, Event, SnapshotRequested, StaleViewers
 from chatapp.realtime.cluster.heartbeat import (
@@ -19,6 +18,7 @@ from chatapp.realtime.cluster.heartbeat import (
     StreamingReply,
 )
 from chatapp.realtime.cluster.layer import LayerBus, post_from_outside
+from chatapp.realtime.cluster.null_bus import NullBus, NullHeartbeat
 from chatapp.realtime.cluster.remote import RemoteReply
 
 __all__ = [

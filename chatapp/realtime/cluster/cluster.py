@@ -199,6 +199,6 @@ class Cluster:
         return all(remote and remote.is_awaited_by(viewer) for viewer in showing)
 
     def _stale(self, conversation: UUID, *, anew: bool = False) -> list[Event]:
-        """Return a `StaleViewers` event for the viewers that show the conversation, if there are any."""
+        """Return a `StaleViewers` event for the viewers that show it, if any."""
         showing = self._viewers.showing(conversation)
         return [StaleViewers(conversation, frozenset(showing), anew)] if showing else []

@@ -23,10 +23,10 @@ from chatapp.realtime.cluster.messages import Batch, Echo, Frame, Message, decod
 logger = logging.getLogger(__name__)
 
 ECHO_SECONDS = 0.4  # how often a worker posts to itself to check the layer
-MOST_UNANSWERED = 3  # echoes in a row; an outage is detected within 2 s
+MAX_UNANSWERED = 3  # echoes in a row; an outage is detected within 2 s
 SEND_SECONDS = 2.0  # time limit for one batch
 # Messages queued for one address. More are useless: a worker that misses one asks for a snapshot.
-MOST_WAITING = 2_000
+MAX_WAITING = 2_000
 
 # The groups of the channel layer are this one and those named by `_worker_group` and `_user_group`.
 # Versions before 0.4 used other names, because their messages have another form.
@@ -60,7 +60,7 @@ class LayerBus(Bus):
 
     @property
     def answers(self) -> bool:
-        return self._unanswered < MOST_UNANSWERED
+        return self._unanswered < MAX_UNANSWERED
 
     @property
     def answers_since(self) -> float:
@@ -122,10 +122,10 @@ class LayerBus(Bus):
 
     def _post(self, group: str, message: Message) -> None:
         messages = self._waiting.setdefault(group, [])
-        if len(messages) >= MOST_WAITING:
+        if len(messages) >= MAX_WAITING:
             messages = [one for one in messages if not isinstance(one, Frame)]
             self._waiting[group] = messages
-            if len(messages) >= MOST_WAITING:
+            if len(messages) >= MAX_WAITING:
                 return
         messages.append(message)
         self._is_idle.clear()

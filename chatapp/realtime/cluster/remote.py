@@ -20,7 +20,7 @@ SILENT = (
 )
 SILENCE_SECONDS = 3.0  # after which viewers are told; an owner is polled once a second
 ASK_AGAIN_SECONDS = 1.0
-MOST_COMMANDS = 20  # how many are repeated
+MAX_COMMANDS = 20  # how many are repeated
 
 
 class RemoteReply:
@@ -118,7 +118,7 @@ class RemoteReply:
 
     def repeat_commands(self) -> None:
         """Send the commands again, since any may be lost; a repeated one has no effect."""
-        for command in self._commands[-MOST_COMMANDS:]:
+        for command in self._commands[-MAX_COMMANDS:]:
             self._bus.post(self.owner, command)
 
     async def notice_silence(self) -> None:

@@ -8,8 +8,8 @@ does not know which process it runs in or where its viewers are.
 Imports `realtime.journal`, `realtime.viewers` and what is below `realtime`.
 """
 
+from chatapp.realtime.generation.flush_rate import FlushRate
 from chatapp.realtime.generation.generation import Generation
-from chatapp.realtime.generation.pace import FlushRate
 from chatapp.realtime.generation.storing import stored
 from chatapp.realtime.generation.unsupported import Unsupported
 

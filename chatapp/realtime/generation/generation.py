@@ -12,11 +12,11 @@ from structlog.contextvars import bind_contextvars
 
 from chatapp import metrics
 from chatapp.models import Message, Turn, Upstream, branches
-from chatapp.models.purses import Reservation
+from chatapp.models.reservations import Reservation
 from chatapp.models.upstream_failures import FAILURES
-from chatapp.realtime.generation.flushes import FrameScheduler
-from chatapp.realtime.generation.pace import FlushRate
-from chatapp.realtime.generation.spending import BudgetGuard
+from chatapp.realtime.generation.budget_guard import BudgetGuard
+from chatapp.realtime.generation.flush_rate import FlushRate
+from chatapp.realtime.generation.frame_scheduler import FrameScheduler
 from chatapp.realtime.generation.storing import stored
 from chatapp.realtime.generation.unsupported import Unsupported
 from chatapp.realtime.generation.writer import Writer

@@ -10,9 +10,9 @@ from chatapp.catalogue import endpoint_of
 from chatapp.models import ToolServer, Turn, Usage
 from chatapp.models.costs import Cost
 from chatapp.models.rounds import Round, ToolRun
-from chatapp.realtime.generation.asking import TemporaryFailure, is_worth_waiting, with_retries
-from chatapp.realtime.generation.flushes import FrameScheduler
-from chatapp.realtime.generation.spending import BudgetGuard
+from chatapp.realtime.generation.budget_guard import BudgetGuard
+from chatapp.realtime.generation.frame_scheduler import FrameScheduler
+from chatapp.realtime.generation.retries import TemporaryFailure, is_worth_waiting, with_retries
 from chatapp.realtime.generation.tool_runs import ToolRuns
 from chatapp.realtime.generation.unsupported import Model, Unsupported
 from chatapp.realtime.journal import Segment
@@ -130,7 +130,7 @@ class Writer:
     async def _ask(self) -> None:
         """Send one request.
 
-        Raises `TemporaryFailure` if it failed before anything arrived and may succeed when sent again.
+        Raises `TemporaryFailure` if nothing had arrived and another try may succeed.
         """
         options = await self._options()
         self._cost.end_try(self._choices)

@@ -19,7 +19,7 @@ from uuid import UUID
 
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
-from chatapp.models import Message, Usage, allowances
+from chatapp.models import Message, Usage, budget_accounts
 from chatapp.realtime.journal.records import MAX_BYTES, Heading, records
 from chatapp.realtime.journal.replay import Replay, length_of
 from chatapp.realtime.journal.writing import folder, installation
@@ -147,7 +147,7 @@ def _complete(heading: Heading, data: bytes) -> Completed | None:
         if message.children.exists():
             usage = replay.usage.of_reply(message)
             Usage.book([usage])
-            allowances.settle([usage])
+            budget_accounts.settle([usage])
             return None
         _take(message, replay)
     return Completed(message.conversation.user_id, message.conversation_id)

@@ -15,12 +15,12 @@ from django.db.models import Subquery
 from chatapp import metrics
 from chatapp.catalogue import endpoint_of
 from chatapp.models import Conversation, Installation, Message, Refused, Upstream, Usage
-from chatapp.models.allowances import settle
+from chatapp.models.budget_accounts import settle
 from chatapp.models.costs import Cost
-from chatapp.models.purses import PlannedRequest, Reservation, admit_title
+from chatapp.models.reservations import PlannedRequest, Reservation, admit_title
 from chatapp.realtime.generation import stored
-from chatapp.realtime.generation.spending import BudgetGuard
-from chatapp.realtime.titling.wording import LONGEST, messages_for, title_in
+from chatapp.realtime.generation.budget_guard import BudgetGuard
+from chatapp.realtime.titling.wording import MAX_LENGTH, messages_for, title_in
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import PromptSize
@@ -30,7 +30,7 @@ from chatapp.upstream.wire.reply import Ending, Reply
 logger = logging.getLogger(__name__)
 
 SECONDS = 30.0  # time limit for a title
-MOST_READ = 20 * LONGEST  # characters of an answer; a longer one is cut off
+MAX_READ = 20 * MAX_LENGTH  # characters of an answer; a longer one is cut off
 WHOLE = (Ending.COMPLETE, Ending.LENGTH)
 NOT_SENT = ("n", "logprobs", "top_logprobs")  # parameters of the upstream that a title can't use
 
@@ -172,7 +172,7 @@ class Titles:
                         for event in events:
                             reply.apply(event)
                         spending.count(events)
-                        if is_over.is_set() or len(reply.answer) > MOST_READ:
+                        if is_over.is_set() or len(reply.answer) > MAX_READ:
                             break
         except TimeoutError:
             logger.info("%s took longer than %g s to write a title", upstream, SECONDS)
@@ -184,7 +184,7 @@ class Titles:
     async def _take(self, untitled: Untitled, reply: Reply) -> None:
         """Set the conversation's title from the answer, if it has one."""
         conversation = untitled.conversation
-        is_whole = reply.ending in WHOLE or len(reply.answer) > MOST_READ
+        is_whole = reply.ending in WHOLE or len(reply.answer) > MAX_READ
         title = title_in(reply.answer) if is_whole else ""
         if not title:
             reason = reply.error.kind if reply.error else reply.ending

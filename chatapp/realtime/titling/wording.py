@@ -11,8 +11,8 @@ from django.utils.text import Truncator
 
 from chatapp.text.visible import is_blank
 
-LONGEST = 60  # characters of a title
-MOST_READ = 1000  # characters of the prompt and of the answer: titles are about how a chat begins
+MAX_LENGTH = 60  # characters of a title
+MAX_READ = 1000  # characters of the prompt and of the answer: titles are about how a chat begins
 
 REQUEST = """Write a title for the conversation below: at most six words, in the language of the \
 person's message, as plain text without quotation marks and without a full stop. Answer with the \
@@ -39,7 +39,7 @@ AFTER = re.compile(r"[\s.。．｡]+$")  # noqa: RUF001 - full stops of several 
 
 def messages_for(prompt: str, answer: str) -> list[dict[str, object]]:
     """Return the request as one user message, since some servers accept no system message."""
-    text = REQUEST.format(prompt=prompt[:MOST_READ].strip(), answer=answer[:MOST_READ].strip())
+    text = REQUEST.format(prompt=prompt[:MAX_READ].strip(), answer=answer[:MAX_READ].strip())
     return [{"role": "user", "content": text}]
 
 
@@ -47,7 +47,7 @@ def title_in(answer: str) -> str:
     """Return the title in an answer; "" if there is none."""
     lines = (_bare(line) for line in answer.splitlines())
     title = next(filter(None, lines), "")
-    return Truncator(title).chars(LONGEST)[:LONGEST]  # it does not count combining characters
+    return Truncator(title).chars(MAX_LENGTH)[:MAX_LENGTH]  # it does not count combining characters
 
 
 def _bare(line: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Protocol
 from uuid import UUID
 
-from chatapp.concurrency.turns import TimeSlice
+from chatapp.concurrency.event_loop import TimeSlice
 
 FEW = 4  # this many tabs can be sent a frame in one turn of the event loop
 

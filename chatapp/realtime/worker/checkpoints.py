@@ -8,7 +8,7 @@ from functools import partial
 
 from django.db import InterfaceError, OperationalError
 
-from chatapp.models import Message, purses
+from chatapp.models import Message, reservations
 from chatapp.realtime.cluster import HeartbeatSource
 from chatapp.realtime.generation import Generation, stored
 
@@ -19,10 +19,10 @@ LOOK_SECONDS = 0.1
 
 def _save_and_grow(due: list[Generation]) -> None:
     wanting = [one.purse for one in due if one.purse and one.purse.wants_more]
-    with purses.together(wanting):
+    with reservations.together(wanting):
         Message.objects.checkpoint([generation.message for generation in due])
         if wanting:
-            purses.grow(wanting)
+            reservations.grow(wanting)
 
 
 class Checkpoints:

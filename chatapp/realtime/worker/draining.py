@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.05
 SAVE_SECONDS = 5.0  # how long a drain finally waits for the database
-MOST_JITTER_SECONDS = 3.0
+MAX_JITTER_SECONDS = 3.0
 
 
 class Draining:
@@ -41,7 +41,7 @@ class Draining:
         self.has_begun = True
         self._is_alone = alone
         if self._others_keep_running:
-            self._send_all_away(within=min(MOST_JITTER_SECONDS, seconds / 4))
+            self._send_all_away(within=min(MAX_JITTER_SECONDS, seconds / 4))
         give_up_at = time.monotonic() + seconds
         while self._is_busy(writing) and time.monotonic() < give_up_at:  # noqa: ASYNC110 - three conditions
             await asyncio.sleep(LOOK_SECONDS)

@@ -21,8 +21,8 @@ from django.utils import timezone
 from chatapp.models import Conversation, Message
 from chatapp.models.audit import head_now
 from chatapp.models.connections import empty_write_ahead_log, unpooled_connection
-from chatapp.models.retaining import RetentionRun
-from chatapp.models.shelves import TRASH_DAYS
+from chatapp.models.folders import TRASH_DAYS
+from chatapp.models.retention_run import RetentionRun
 from chatapp.models.vacuuming import stop_vacuum, vacuum_erased
 from chatapp.realtime.generation import stored
 

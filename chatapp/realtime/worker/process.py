@@ -13,8 +13,8 @@ from django.db import Error
 
 from chatapp import metrics
 from chatapp.catalogue import Catalogue
+from chatapp.concurrency.event_loop import ConcurrencyLimiter, FairLock
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
-from chatapp.concurrency.turns import ConcurrencyLimiter, FairLock
 from chatapp.models import Message, Turn
 from chatapp.realtime.cluster import Bus, Cluster, HeartbeatSource
 from chatapp.realtime.cluster.messages import (
@@ -32,7 +32,7 @@ from chatapp.realtime.titling import Titles
 from chatapp.realtime.viewers import Viewer, Viewers
 from chatapp.realtime.worker.changes import Changes
 from chatapp.realtime.worker.draining import Draining
-from chatapp.realtime.worker.hearing import EventDispatcher
+from chatapp.realtime.worker.event_dispatcher import EventDispatcher
 from chatapp.realtime.worker.housekeeping import Housekeeping
 from chatapp.realtime.worker.indexing import Indexing
 from chatapp.realtime.worker.replies import Replies

@@ -20,8 +20,8 @@ from chatapp.realtime.worker.tasks import Tasks
 
 logger = logging.getLogger(__name__)
 
-LEAST_SECONDS = 1.0  # kept after the last tab closes, so that it survives a reload
-MOST_SECONDS = 60.0  # the upper limit, even if replies may go on for longer without a tab
+MIN_SECONDS = 1.0  # kept after the last tab closes, so that it survives a reload
+MAX_SECONDS = 60.0  # the upper limit, even if replies may go on for longer without a tab
 PAGE_SECONDS = 15.0  # time for a page to open its socket
 
 
@@ -54,7 +54,7 @@ class Temporaries:
             if viewer in viewers:
                 viewers.discard(viewer)
                 if not viewers:
-                    self._end_in(conversation, min(max(grace, LEAST_SECONDS), MOST_SECONDS))
+                    self._end_in(conversation, min(max(grace, MIN_SECONDS), MAX_SECONDS))
 
     async def sweep(self) -> None:
         """Erase the temporary conversations of workers that died."""

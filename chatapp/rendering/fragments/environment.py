@@ -24,7 +24,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from chatapp.close_codes import CloseCode
 from chatapp.models import branding
-from chatapp.models.feedback import LONGEST_NOTE
+from chatapp.models.feedback import MAX_NOTE_LENGTH
 from chatapp.models.limits import dollars
 from chatapp.models.paths import path_of
 from chatapp.rendering.fragments import words
@@ -64,7 +64,7 @@ def environment(**options: Any) -> Environment:
         brand=branding.known,
         close_codes={code.name: code.value for code in CloseCode},
         foreign_attributes=foreign_attributes(),
-        longest_note=LONGEST_NOTE,
+        longest_note=MAX_NOTE_LENGTH,
         messages_of=get_messages,
         most_characters=settings.CHATAPP_MAX_PROMPT_CHARACTERS,
         static=cache(static),  # a page names some sixty files, whose hashes never change

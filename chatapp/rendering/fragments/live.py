@@ -12,7 +12,7 @@ from chatapp.models.rounds import RunState, ToolRun
 from chatapp.rendering.fragments.endings import retry_text
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.replies import (
-    LONGEST_SHOWN,
+    MAX_SHOWN_LENGTH,
     CallRegion,
     Region,
     ReplyView,
@@ -105,7 +105,7 @@ class LiveReply:
             self._order.append(key)
         run = self._calls[key].run
         # The page says how much is left out once the call is complete.
-        added = arguments[: LONGEST_SHOWN - len(run.arguments)]
+        added = arguments[: MAX_SHOWN_LENGTH - len(run.arguments)]
         if added:
             run.arguments += added
             self._arguments[key] = self._arguments.get(key, "") + added

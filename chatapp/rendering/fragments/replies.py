@@ -15,7 +15,7 @@ from chatapp.rendering.fragments.swaps import replace, swap
 from chatapp.rendering.fragments.words import model_name
 from chatapp.rendering.pool import HtmlOf, Typed
 
-LONGEST_SHOWN = 20_000  # characters of a tool call's arguments, and of its result
+MAX_SHOWN_LENGTH = 20_000  # characters of a tool call's arguments, and of its result
 REGIONS = ("reasoning", "answer", "refusal")
 
 
@@ -58,7 +58,7 @@ class Excerpt:
 
     @classmethod
     def of(cls, text: str, more: int = 0) -> "Excerpt":
-        return cls(text[:LONGEST_SHOWN], max(0, len(text) - LONGEST_SHOWN) + more)
+        return cls(text[:MAX_SHOWN_LENGTH], max(0, len(text) - MAX_SHOWN_LENGTH) + more)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ COLOURS = frozenset({  # the classes of Pygments that static/css/highlight.css s
     "m", "c", "cp", "gd", "gi", "gh", "gu",
 })
 # fmt: on
-_MOST_COLUMNS = 50  # of a formula's table; each may have classes for its lines
+_MAX_COLUMNS = 50  # of a formula's table; each may have classes for its lines
 
 Attributes = dict[str, re.Pattern[str]]
 
@@ -40,7 +40,7 @@ def _one_of(*words: str) -> re.Pattern[str]:
 
 
 def _list_of(pattern: str) -> re.Pattern[str]:
-    return re.compile(f"(?:{pattern})(?: (?:{pattern})){{0,{_MOST_COLUMNS}}}")
+    return re.compile(f"(?:{pattern})(?: (?:{pattern})){{0,{_MAX_COLUMNS}}}")
 
 
 # cmark percent-encodes all other characters of a URL.
@@ -119,7 +119,7 @@ MATHML: dict[str, Attributes] = {
     },
     "mspace": {"class": _CLASSES, "width": _form(_LENGTH)},
     "mtable": _STYLED,
-    "mtd": {"class": _CLASSES, "columnspan": _one_of(str(_MOST_COLUMNS))},
+    "mtd": {"class": _CLASSES, "columnspan": _one_of(str(_MAX_COLUMNS))},
     "mtext": {"class": _CLASSES},
 }
 

@@ -11,14 +11,14 @@ _SLICE = 4 * 1024  # characters that are read together
 class Arriving:
     """Takes pieces cut anywhere and returns slices that never end between CR and LF.
 
-    Text beyond `budgets.LONGEST_TEXT` is dropped.
+    Text beyond `budgets.MAX_TEXT_LENGTH` is dropped.
     """
 
     def __init__(self) -> None:
         self.has_ended = False
         self.is_cut = False  # whether more arrived than a page may show
         self._pieces: deque[str] = deque()
-        self._left = budgets.LONGEST_TEXT
+        self._left = budgets.MAX_TEXT_LENGTH
 
     @property
     def is_waiting(self) -> bool:

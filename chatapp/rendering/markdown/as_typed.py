@@ -23,10 +23,10 @@ from .characters import clean, escape
 from .code import CODE_BEGINS
 from .whole import TOO_LONG
 
-_MOST_FENCES = 200
-_MOST_LINKS = 1000
-_LONGEST_ADDRESS = 2000
-_LONGEST_AT_ONCE = 64 * 1024  # characters
+_MAX_FENCES = 200
+_MAX_LINKS = 1000
+_MAX_ADDRESS_LENGTH = 2000
+_MAX_LENGTH_AT_ONCE = 64 * 1024  # characters
 
 _CODE_OR_ADDRESS = re.compile(
     r"`[^`\n]*`|(?<!\w)(?P<address>(?:https?://(?=[\w\[])|mailto:(?=\w))[^\s<>\"`]+)", re.IGNORECASE
@@ -40,25 +40,25 @@ _SAFE_IN_ADDRESS = "-._~!$&'()*+,;=:/?#@%[]"
 def as_typed(text: str, dress: Dress = FULL) -> SafeString:
     """Render the text to `<div class="typed">…</div>`, and fences to `<div class="block">…</div>`.
 
-    Text beyond `budgets.LONGEST_TEXT` is replaced by a notice.
+    Text beyond `budgets.MAX_TEXT_LENGTH` is replaced by a notice.
     """
     links = _Links()
-    left = budgets.MOST_WEIGHT
+    left = budgets.MAX_WEIGHT
     html = []
-    for piece in _pieces(clean(text[: budgets.LONGEST_TEXT])):
+    for piece in _pieces(clean(text[: budgets.MAX_TEXT_LENGTH])):
         if isinstance(piece, Block):
             left -= piece.whole_weight
             html.append(block_html(piece, dress=dress if left > 0 else PLAIN))
         else:
             html.append(f'<div class="typed" dir="auto">{links.into(piece)}</div>')
-    if len(text) > budgets.LONGEST_TEXT:
+    if len(text) > budgets.MAX_TEXT_LENGTH:
         html.append(TOO_LONG)
     return SafeString("".join(html))  # escaped, or made here of allowed tags
 
 
 def as_typed_at_once(text: str) -> SafeString | None:
     """Render the text if that is sure to be cheap; otherwise return None."""
-    if len(text) > _LONGEST_AT_ONCE or CODE_BEGINS.search(text):
+    if len(text) > _MAX_LENGTH_AT_ONCE or CODE_BEGINS.search(text):
         return None
     return as_typed(text, PLAIN)
 
@@ -74,7 +74,7 @@ def _pieces(text: str) -> Iterator[str | Block]:
             if fence.closes_fence(line):
                 yield fence
                 fence = None
-        elif fences < _MOST_FENCES and (fence := begun_fence(line)):
+        elif fences < _MAX_FENCES and (fence := begun_fence(line)):
             fence.add(line + "\n", is_blank=False)
             yield from _typed(typed, is_first=not fences)
             typed, fences = [], fences + 1
@@ -98,7 +98,7 @@ class _Links:
     """Makes the URLs of a text links, up to a limit."""
 
     def __init__(self) -> None:
-        self._left = _MOST_LINKS
+        self._left = _MAX_LINKS
 
     def into(self, text: str) -> str:
         """Return the text as HTML with links."""
@@ -124,8 +124,8 @@ def _without_sentence_marks(address: str) -> str:
 
 
 def _link(address: str) -> str:
-    target = quote(address[: _LONGEST_ADDRESS + 1], safe=_SAFE_IN_ADDRESS)
-    if len(address) > _LONGEST_ADDRESS or not _is_address(target):
+    target = quote(address[: _MAX_ADDRESS_LENGTH + 1], safe=_SAFE_IN_ADDRESS)
+    if len(address) > _MAX_ADDRESS_LENGTH or not _is_address(target):
         return escape(address)
     return f'<a href="{escape(target)}" target="_blank" rel="{REL}">{escape(address)}</a>'
 

@@ -96,7 +96,7 @@ class Block:
         """Whether the block is rendered as Markdown; otherwise its source is shown."""
         if self.kind == "fence":
             return True
-        is_small = self.size <= budgets.LONGEST_BLOCK and self.cells <= budgets.MOST_CELLS
+        is_small = self.size <= budgets.MAX_BLOCK_LENGTH and self.cells <= budgets.MAX_CELLS
         return is_small and self.depth <= budgets.DEEPEST and self.kind != "rest"
 
     @property
@@ -134,7 +134,7 @@ class Blocks:
         if _BLANK.match(head) or (self.open and self._continues(self.open, head)):
             return None
         finished = self.finish()
-        self.open = Block("rest") if self._weight > budgets.MOST_WEIGHT else _begin(head)
+        self.open = Block("rest") if self._weight > budgets.MAX_WEIGHT else _begin(head)
         self._under(_hashes(head) if self.open.kind == "heading" else 0)
         return finished
 

@@ -9,21 +9,21 @@ cells or formulas), in characters. Rendering it takes about as many microseconds
 
 import re
 
-LONGEST_TEXT = 1_000_000  # characters; the rest is stored but not shown
-MOST_WEIGHT = 4_000_000  # of a text
-LONGEST_BLOCK = 32 * 1024  # characters; a longer block is not meant as Markdown
-MOST_CELLS = 10_000  # in the tables of one block; short rows are padded to the header's width
+MAX_TEXT_LENGTH = 1_000_000  # characters; the rest is stored but not shown
+MAX_WEIGHT = 4_000_000  # of a text
+MAX_BLOCK_LENGTH = 32 * 1024  # characters; a longer block is not meant as Markdown
+MAX_CELLS = 10_000  # in the tables of one block; short rows are padded to the header's width
 DEEPEST = 60  # levels of nested quotes and lists
-LONGEST_COLOURED = 16 * 1024  # characters of code
-LONGEST_DEFINITION = 2000  # characters of a link definition that other blocks may use
-MOST_DEFINED_IN_BLOCK = 20_000  # characters from the link definitions used in one block
-MOST_DEFINED = 200_000  # characters from link definitions in one text
+MAX_COLOURED_LENGTH = 16 * 1024  # characters of code
+MAX_DEFINITION_LENGTH = 2000  # characters of a link definition that other blocks may use
+MAX_DEFINED_IN_BLOCK = 20_000  # characters from the link definitions used in one block
+MAX_DEFINED = 200_000  # characters from link definitions in one text
 
 # The most work in one turn of the event loop: on new text, and on rendering a block.
 WORK_A_TURN = 8_000
 HEAVIEST_AT_ONCE = 40_000
 FORMULAS_AT_ONCE = 16
-LONGEST_FORMULA_AT_ONCE = 120  # characters
+MAX_FORMULA_AT_ONCE = 120  # characters
 
 TOO_MUCH_IN_BLOCK = "This part is too large or too deeply nested to format. Showing plain text."
 TOO_MUCH_IN_TEXT = "This text is too large to format completely. Showing the rest as plain text."
@@ -55,7 +55,7 @@ def weight_of_block(lines: int, cells: int) -> int:
 
 def weight_of_colours(size: int) -> int:
     """Return the additional weight of a fence's syntax colours."""
-    return _COLOURS * size if size <= LONGEST_COLOURED else 0
+    return _COLOURS * size if size <= MAX_COLOURED_LENGTH else 0
 
 
 def columns_of(line: str) -> int:

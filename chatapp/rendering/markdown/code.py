@@ -44,7 +44,7 @@ def language_of(info: str) -> str:
 
 def has_colours(code: str, language: str) -> bool:
     """Return whether `highlight` does more than escape the code."""
-    return language.lower() in _KNOWN and len(code) <= budgets.LONGEST_COLOURED
+    return language.lower() in _KNOWN and len(code) <= budgets.MAX_COLOURED_LENGTH
 
 
 def uncoloured(code: str, _language: str) -> str:
@@ -57,7 +57,9 @@ def highlight(code: str, language: str) -> str:
 
     A lexer may take very long, so never call this in a process that has anything else to do.
     """
-    lexer = _lexer(language.lower()) if language and len(code) <= budgets.LONGEST_COLOURED else None
+    lexer = (
+        _lexer(language.lower()) if language and len(code) <= budgets.MAX_COLOURED_LENGTH else None
+    )
     if lexer is None:
         return escape(code)
     tokens = [(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(code)]

@@ -14,7 +14,7 @@ _DEFINITION = re.compile(
     re.MULTILINE,
 )
 _USE = re.compile(r"\[([^\[\]]{1,200})\]")
-_MOST_USED = 50  # definitions per block, so that repeating them stays cheap
+_MAX_USED = 50  # definitions per block, so that repeating them stays cheap
 
 
 class Definitions:
@@ -34,7 +34,7 @@ class Definitions:
             found = _DEFINITION.match(line)
             if found is None:
                 return
-            if len(found[0]) <= budgets.LONGEST_DEFINITION:
+            if len(found[0]) <= budgets.MAX_DEFINITION_LENGTH:
                 self._lines.setdefault(_folded(found[1]), found[0])
 
     def used_in(self, source: str) -> str:
@@ -43,8 +43,8 @@ class Definitions:
             return ""
         uses = Counter(_folded(label) for label in _USE.findall(source))
         known = [(self._lines[label], uses[label]) for label in uses if label in self._lines]
-        lines, left = [], budgets.MOST_DEFINED_IN_BLOCK
-        for line, times in known[:_MOST_USED]:
+        lines, left = [], budgets.MAX_DEFINED_IN_BLOCK
+        for line, times in known[:_MAX_USED]:
             left -= len(line) * times
             if left > 0:
                 lines.append(line)
@@ -56,7 +56,7 @@ class Used:
 
     def __init__(self, definitions: Definitions) -> None:
         self._definitions = definitions
-        self._left = budgets.MOST_DEFINED
+        self._left = budgets.MAX_DEFINED
 
     def of(self, block: Block) -> str:
         used = self._definitions.used_in(block.source) if block.is_formatted else ""

@@ -19,9 +19,9 @@ from .characters import CJK, FORMULA_END, FORMULA_START, UNKNOWN, escape
 from .tex import to_mathml
 from .unsupported import Unsupported
 
-_LONGEST = 2000  # characters of one formula
-_LONGEST_HELD = 100  # characters held back after a dollar that may not begin a formula
-_MOST_OPENINGS = 2000  # of formulas and code in one block
+_MAX_LENGTH = 2000  # characters of one formula
+_MAX_HELD_LENGTH = 100  # characters held back after a dollar that may not begin a formula
+_MAX_OPENINGS = 2000  # of formulas and code in one block
 
 _WORD = rf"[^\W{CJK}]"  # a letter or digit of a script with spaces between words
 _OPENING = re.compile(
@@ -72,7 +72,7 @@ class _Masking:
 
     def run(self) -> Masked:
         at, open_at = 0, None
-        for _ in range(_MOST_OPENINGS):
+        for _ in range(_MAX_OPENINGS):
             if (found := _OPENING.search(self._source, at)) is None:
                 break
             opening, at = found[0], found.end()
@@ -115,10 +115,10 @@ class _Masking:
         """Return the next closing mark within reach, without searching the same text twice."""
         seen, known = self._seen.get(opening, (at, None))
         if known is None or known.start() < at:
-            end = at + _LONGEST
+            end = at + _MAX_LENGTH
             known = _closing_of(opening).search(self._source, max(at, seen - 1), end)
             self._seen[opening] = (known.start() if known else end, known)
-        return known if known and known.end() <= at + _LONGEST else None
+        return known if known and known.end() <= at + _MAX_LENGTH else None
 
     def _take_out(self, start: int, end: int) -> None:
         self._parts.append(self._source[self._copied : start])
@@ -127,13 +127,16 @@ class _Masking:
         self._copied = end
 
     def _may_be_open(self, opening: str, at: int) -> bool:
-        rest = self._source[at : at + _LONGEST + 1]
+        rest = self._source[at : at + _MAX_LENGTH + 1]
         if opening == "$":
             follows = rest[:1]
             return not (
-                follows.isspace() or follows.isdigit() or len(rest) > _LONGEST_HELD or "\n" in rest
+                follows.isspace()
+                or follows.isdigit()
+                or len(rest) > _MAX_HELD_LENGTH
+                or "\n" in rest
             )
-        return len(rest) <= _LONGEST and "\n\n" not in rest
+        return len(rest) <= _MAX_LENGTH and "\n\n" not in rest
 
 
 class Formulas:
@@ -198,7 +201,7 @@ def as_source(formula: str) -> str:
 
 def cheap_ones(formulas: list[str]) -> frozenset[str]:
     """Return the formulas that are rendered immediately: the first few short ones."""
-    short = (one for one in formulas if len(one) <= budgets.LONGEST_FORMULA_AT_ONCE)
+    short = (one for one in formulas if len(one) <= budgets.MAX_FORMULA_AT_ONCE)
     return frozenset(islice(short, budgets.FORMULAS_AT_ONCE))
 
 

@@ -31,7 +31,7 @@ from .formulas import as_source, cheap_ones, mathml
 from .unfinished import visible
 
 _LARGE = 4 * 1024
-_LONGEST_OPEN_LINE = 8 * 1024
+_MAX_OPEN_LINE_LENGTH = 8 * 1024
 _GROWTH = 32  # a large block is rendered again when it has grown by 1/32
 
 # Characters without a meaning in Markdown in the middle of a line, after a letter or a digit.
@@ -58,7 +58,7 @@ def is_verbatim(block: Block, line: Line) -> bool:
     """Return whether an open block is shown as its source: code, or a block that is too large."""
     if block.kind == "fence" or not block.is_formatted or is_heavy(block):
         return True
-    return block.size + line.size > budgets.LONGEST_BLOCK or line.size > _LONGEST_OPEN_LINE
+    return block.size + line.size > budgets.MAX_BLOCK_LENGTH or line.size > _MAX_OPEN_LINE_LENGTH
 
 
 class OpenBlock:
@@ -101,7 +101,7 @@ class Prose(OpenBlock):
         """Return the change if plain words follow plain words; None if it must be rendered."""
         end = self._end + text
         html = text if _WORDS.fullmatch(text) else self._marked_up(text)
-        if not html or _ADDRESS.search(end) or self._size > _LONGEST_OPEN_LINE:
+        if not html or _ADDRESS.search(end) or self._size > _MAX_OPEN_LINE_LENGTH:
             return self._hold_markers(text)
         self._size += len(text)
         self._end = end[-4:]

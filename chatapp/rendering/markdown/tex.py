@@ -17,17 +17,17 @@ from .unsupported import Unsupported
 # ends the process. A level takes up to 1.8 KiB for a brace, \begin or \left and 1.5 KiB for a
 # command (measured; `\sqrt{` is both), so these limits allow 372 KiB at most: less than the 512 KiB
 # stack of a small thread, and far less than a main thread's 8 MiB.
-_MOST_NESTED = 40
-_MOST_COMMANDS = 200
-_LONGEST_REWRITTEN = 8_000  # characters
-_LONGEST_MATHML = 40_000  # characters
-_MOST_EXPANSIONS = 100  # of our macros, none of which contains another
+_MAX_NESTED = 40
+_MAX_COMMANDS = 200
+_MAX_REWRITTEN_LENGTH = 8_000  # characters
+_MAX_MATHML_LENGTH = 40_000  # characters
+_MAX_EXPANSIONS = 100  # of our macros, none of which contains another
 
 _CONVERTER = LatexToMathML(
     macros=MACROS,
     allow_unreliable_rendering=True,
     fancy_error=False,
-    max_expansions=_MOST_EXPANSIONS,
+    max_expansions=_MAX_EXPANSIONS,
 )
 _NESTING = re.compile(r"[{}]|\\(?:begin|left|end|right)(?![A-Za-z])|\\[\s\S]")
 _COMMAND = re.compile(r"\\[A-Za-z]+|[\^_]\s*(?=\\)")  # a command as a script is one more level
@@ -72,7 +72,7 @@ def to_mathml(tex: str, *, display: bool) -> str:
     _check_depth(tex)
     tex = rewritten(tex, display=display)
     _check_depth(tex)
-    if len(tex) > _LONGEST_REWRITTEN:
+    if len(tex) > _MAX_REWRITTEN_LENGTH:
         raise Unsupported("too long")
     try:
         mathml = _CONVERTER.convert_with_local_state(tex, displaystyle=display)
@@ -83,13 +83,13 @@ def to_mathml(tex: str, *, display: bool) -> str:
         if type(error).__name__ == "PanicException":
             raise Unsupported("math-core failed") from error
         raise
-    if len(mathml) > _LONGEST_MATHML:
+    if len(mathml) > _MAX_MATHML_LENGTH:
         raise Unsupported("too long")
     return _CLEANER.clean(_dressed(mathml))
 
 
 def _check_depth(tex: str) -> None:
-    if len(_COMMAND.findall(tex)) > _MOST_COMMANDS:
+    if len(_COMMAND.findall(tex)) > _MAX_COMMANDS:
         raise Unsupported("too many commands")
     depth = 0
     for mark in _NESTING.findall(tex):
@@ -97,7 +97,7 @@ def _check_depth(tex: str) -> None:
             depth += 1
         elif mark in ("}", r"\end", r"\right"):
             depth -= 1
-        if depth > _MOST_NESTED:
+        if depth > _MAX_NESTED:
             raise Unsupported("too deep")
 
 

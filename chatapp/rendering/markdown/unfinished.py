@@ -24,12 +24,12 @@ _UNDECIDED_END = re.compile(
     r"https?:?/?\Z|(?:https?://|www\.)\S*\Z|[\w.+-]+@\S*\Z|<(?:h?t{0,2}p?s?|https?:\S*|mailto:\S*)\Z"
     r"|&#?\w{0,31}\Z|\\\Z|(?<=\W)!\Z"
 )
-_LONGEST_WORD = 2000
+_MAX_WORD_LENGTH = 2000
 _TOKEN = re.compile(r"\\.|`+|\*+|_+|~~+|!?\[|\]\(?|<https?://[^\s<>]*>", re.DOTALL)
 _ADDRESS = re.compile(r"(?:[^()\s]|\([^()\s]*\))*(?:[ \t]+\"[^\"\n]*\")?[ \t]*\)")
 _UNFINISHED_ADDRESS = re.compile(r"[^\s]*(?:[ \t]+\"[^\"\n]*\"?)?[ \t]*\Z")
-_MOST_TOKENS = 400
-_LONGEST_LINK_TEXT = 200
+_MAX_TOKENS = 400
+_MAX_LINK_TEXT_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _closed(text: str) -> tuple[str, bool]:
     if walk.in_code:
         return walk.closed(), walk.untouched
     word = max(text.rfind(" "), text.rfind("\n"), start - 1) + 1
-    held = _UNDECIDED_END.search(text, word) if len(text) - word <= _LONGEST_WORD else None
+    held = _UNDECIDED_END.search(text, word) if len(text) - word <= _MAX_WORD_LENGTH else None
     if held is None:
         return walk.closed(), walk.untouched
     return _Walk(text[: held.start()].rstrip(" \t\n"), start).closed(), False
@@ -148,7 +148,7 @@ class _Walk:
 
     def __post_init__(self) -> None:
         original, start = self.text, self.at
-        for _ in range(_MOST_TOKENS):
+        for _ in range(_MAX_TOKENS):
             token = _TOKEN.search(self.text, self.at)
             if token is None:
                 return
@@ -162,7 +162,7 @@ class _Walk:
         for opening in reversed(self.open):
             if opening.marker != "[":
                 end.append(opening.marker * opening.count)
-            elif len(text) - opening.at <= _LONGEST_LINK_TEXT:
+            elif len(text) - opening.at <= _MAX_LINK_TEXT_LENGTH:
                 self.untouched = False
                 text = text[: opening.at] + text[opening.at + opening.count :]
         bare = text.rstrip(" \t\n")

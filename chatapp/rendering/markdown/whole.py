@@ -9,25 +9,25 @@ from .characters import clean
 from .code import CODE_BEGINS
 from .definitions import Definitions, Used
 
-_LONGEST_AT_ONCE = 4 * 1024  # characters
+_MAX_LENGTH_AT_ONCE = 4 * 1024  # characters
 
 
 def render(text: str, dress: Dress = FULL) -> SafeString:
     """Render the text to `<div class="block">…</div>`, one for each top-level block."""
-    shown = clean(text[: budgets.LONGEST_TEXT])
+    shown = clean(text[: budgets.MAX_TEXT_LENGTH])
     blocks, definitions = split(shown), Definitions()
     for block in blocks:
         definitions.learn(block)
     used = Used(definitions)
     html = [block_html(block, used.of(block), dress) for block in blocks]
-    if len(text) > budgets.LONGEST_TEXT:
+    if len(text) > budgets.MAX_TEXT_LENGTH:
         html.append(TOO_LONG)
     return mark_safe("".join(html))  # noqa: S308 — each block comes out of nh3 or is escaped
 
 
 def render_at_once(text: str) -> SafeString | None:
     """Render the text if that is sure to be cheap; otherwise return None."""
-    if len(text) > _LONGEST_AT_ONCE or "$" in text or "\\" in text or CODE_BEGINS.search(text):
+    if len(text) > _MAX_LENGTH_AT_ONCE or "$" in text or "\\" in text or CODE_BEGINS.search(text):
         return None
     if any(is_heavy(block) for block in split(clean(text))):
         return None
@@ -36,9 +36,9 @@ def render_at_once(text: str) -> SafeString | None:
 
 def render_plain(text: str, notice: str) -> SafeString:
     """Return the text unformatted, below a notice."""
-    shown = clean(text[: budgets.LONGEST_TEXT])
+    shown = clean(text[: budgets.MAX_TEXT_LENGTH])
     html = OPENING + plain_html(shown, notice) + CLOSING
-    if len(text) > budgets.LONGEST_TEXT:
+    if len(text) > budgets.MAX_TEXT_LENGTH:
         html += TOO_LONG
     return mark_safe(html)  # noqa: S308 — it is escaped
 

@@ -10,7 +10,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 
 from django.utils.safestring import SafeString, mark_safe
 
-from chatapp.concurrency.turns import TimeSlice
+from chatapp.concurrency.event_loop import TimeSlice
 from chatapp.rendering.markdown import (
     PLAIN,
     Job,
@@ -31,7 +31,7 @@ Text = str | Typed
 HtmlOf = Callable[[Text], SafeString]
 
 WORKERS = 2
-MOST_CACHED_BYTES = 16 * 1024 * 1024
+MAX_CACHED_BYTES = 16 * 1024 * 1024
 PATIENCE_SECONDS = 5.0  # how long a text waits for its turn
 UNDONE = "This text could not be formatted in time and is shown as plain text."
 # Rendered at start, so that Pygments has loaded its lexers for the most frequent languages.
@@ -46,7 +46,7 @@ class Renderer:
 
     def __init__(self, workers: int = WORKERS) -> None:
         self.pool = Pool(workers)
-        self._cache = Cache(MOST_CACHED_BYTES)
+        self._cache = Cache(MAX_CACHED_BYTES)
         self._running: dict[bytes, Future[bytes]] = {}
 
     def rendered(self, texts: Iterable[Text]) -> HtmlOf:
@@ -92,7 +92,7 @@ class Renderer:
         return decoded_answer(answer)
 
     def forget(self) -> None:
-        self._cache = Cache(MOST_CACHED_BYTES)
+        self._cache = Cache(MAX_CACHED_BYTES)
 
     def _begin(self, text: Text) -> SafeString | Future[bytes]:
         key = _key_of(text)
@@ -144,7 +144,7 @@ def _at_once(text: Text) -> SafeString | None:
 def _request(text: Text) -> WholeText | Typed:
     """Build a request with the text cut to what is shown, plus one character to detect the cut."""
     kind, whole = (Typed, text.text) if isinstance(text, Typed) else (WholeText, text)
-    return kind(encodable(whole[: budgets.LONGEST_TEXT + 1]))
+    return kind(encodable(whole[: budgets.MAX_TEXT_LENGTH + 1]))
 
 
 _renderer: Renderer | None = None

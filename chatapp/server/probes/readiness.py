@@ -9,7 +9,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from chatapp.realtime.worker import worker
 
-LONGEST_WAIT = 2.0  # seconds; a slower database counts as down
+MAX_WAIT = 2.0  # seconds; a slower database counts as down
 
 # A thread of its own, so that a database that hangs occupies only this one.
 _thread = ThreadPoolExecutor(1, "readiness")
@@ -21,7 +21,7 @@ async def parts() -> dict[str, bool | None]:
     """Return the state of each part by name; `redis` is None if Redis isn't used."""
     query = asyncio.get_running_loop().run_in_executor(_thread, _query_database)
     try:
-        has_database = await asyncio.wait_for(query, LONGEST_WAIT)
+        has_database = await asyncio.wait_for(query, MAX_WAIT)
     except TimeoutError:
         has_database = False
     return {

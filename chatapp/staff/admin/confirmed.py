@@ -14,7 +14,7 @@ from django.db.models import CharField, JSONField, TextField
 from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest, HttpResponse
 
-from chatapp.accounts.confirming import ask_to_confirm, check_own_password, confirm, is_confirmed
+from chatapp.accounts.confirmation import ask_to_confirm, check_own_password, confirm, is_confirmed
 from chatapp.accounts.staff import refuse_scripts
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import User

@@ -28,14 +28,14 @@ from django.db.models import F, QuerySet
 from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest, HttpResponse
 
-from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
 from chatapp.accounts.forms import UniqueEmail
 from chatapp.accounts.passwords import ADVICE
 from chatapp.accounts.staff import refuse_scripts
 from chatapp.models import LegalHold, User
 from chatapp.models.legal_holds import KEPT, UnderLegalHold
-from chatapp.models.review_finds import rename
+from chatapp.models.review_views import rename
 from chatapp.models.users import LAST_ADMINISTRATOR
 from chatapp.staff.admin.confirmed import ConfirmedAdmin
 

@@ -5,8 +5,8 @@ from datetime import date
 from django import forms
 
 from chatapp.models.audit import ACTIONS
-from chatapp.staff.audit.queries import LARGEST, AuditFilter
-from chatapp.staff.audit.told import words_of
+from chatapp.staff.audit.queries import MAX_BIGINT, AuditFilter
+from chatapp.staff.audit.summaries import words_of
 
 LAST_DAY = date(9998, 12, 31)  # so that there is a next day
 
@@ -26,7 +26,7 @@ class FilterForm(forms.Form):
         label="To", required=False, widget=forms.DateInput(attrs={"type": "date"})
     )
     before = forms.IntegerField(
-        required=False, min_value=0, max_value=LARGEST, widget=forms.HiddenInput
+        required=False, min_value=0, max_value=MAX_BIGINT, widget=forms.HiddenInput
     )
 
     def clean_until(self) -> date | None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from chatapp.models import AuditEvent, Limit, ReviewSample, ReviewView, User
 
 PAGE = 50
-LARGEST = 2**63 - 1
+MAX_BIGINT = 2**63 - 1
 CALLED: Mapping[str, Any] = {
     "limit": Limit,
     "reviewview": ReviewView,
@@ -86,7 +86,7 @@ def references_in(said: Mapping[str, Any]) -> list[tuple[str, str, int]]:
 
 def _people(named: str) -> list[int]:
     """Return the possible ids of a person. A number may be the id of a deleted account."""
-    numbers = [int(named)] if named.isdecimal() and int(named) <= LARGEST else []
+    numbers = [int(named)] if named.isdecimal() and int(named) <= MAX_BIGINT else []
     person = User.by_login(named)
     return numbers + ([person.pk] if person else [])
 

@@ -13,15 +13,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only
 from chatapp.models import AuditHead, User, audit
 from chatapp.models.audit.exporting import some_lines
 from chatapp.staff.audit.forms import FilterForm
 from chatapp.staff.audit.queries import names_of, page_of
-from chatapp.staff.audit.told import EventSummary
+from chatapp.staff.audit.summaries import EventSummary
 
-MOST_CHECKED = 100_000  # events; more would keep the page waiting too long
+MAX_CHECKED = 100_000  # events; more would keep the page waiting too long
 
 
 @require_GET
@@ -60,7 +60,7 @@ def _problem_of(events: list[audit.AuditEvent]) -> str:
 @administrators_only
 def check(request: HttpRequest) -> HttpResponse:
     head = AuditHead.objects.first()
-    if head and head.sequence - head.pruned_to > MOST_CHECKED:
+    if head and head.sequence - head.pruned_to > MAX_CHECKED:
         words = "The log is too long to verify here. On the server, run: manage.py audit verify"
         messages.info(request, words)
         return redirect("audit")

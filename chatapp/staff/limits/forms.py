@@ -10,9 +10,9 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from chatapp.models import Limit, Price, Upstream, User
-from chatapp.models.limits import MOST, Measure, Period
+from chatapp.models.limits import MAX_CAP, Measure, Period
 from chatapp.models.prices import DOLLAR
-from chatapp.models.prices import MOST as DEAREST
+from chatapp.models.prices import MAX_PRICE as MAX_PRICE
 from chatapp.text.visible import VisibleCharField
 
 EACH = {"each", "group_each"}
@@ -117,7 +117,7 @@ class LimitForm(forms.Form):
         if measure != Measure.MONEY and amount % 1:
             self.add_error("amount", "Enter a whole number; only US dollars have cents.")
         self._cap = int(amount * (DOLLAR if measure == Measure.MONEY else 1))
-        if self._cap > MOST:
+        if self._cap > MAX_CAP:
             self.add_error("amount", "This amount is too large. Enter a smaller one.")
 
 
@@ -155,7 +155,7 @@ class PriceForm(forms.Form):
                 help_text=help_text,
                 required=name in ("input", "output"),
                 min_value=0,
-                max_value=DEAREST // DOLLAR,
+                max_value=MAX_PRICE // DOLLAR,
                 max_digits=15,
                 decimal_places=9,
                 widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),

@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from chatapp.models import Allowance, Limit, Price, Upstream, Usage, User
 from chatapp.models.limits import Period
-from chatapp.models.meters import QuotaUsage
+from chatapp.models.quota_usage import QuotaUsage
 
-MOST_PEOPLE = 10  # shown below a limit that applies to each person separately
-MOST_PRICES = 200
+MAX_PEOPLE = 10  # shown below a limit that applies to each person separately
+MAX_PRICES = 200
 USED_LATELY = timedelta(days=31)
 
 
@@ -39,7 +39,7 @@ def _shown(limit: Limit) -> LimitUsage:
     each = accounts.exclude(user=None).select_related("user")
     current = each.filter(Q(held__gt=0) | Q(since__gte=limit.begins(timezone.now())))
     fullest = current.order_by(-(F("spent") + F("held")), "pk")
-    meters = [QuotaUsage.of(limit, one, str(one.user)) for one in fullest[:MOST_PEOPLE]]
+    meters = [QuotaUsage.of(limit, one, str(one.user)) for one in fullest[:MAX_PEOPLE]]
     return LimitUsage(limit, meters, max(0, current.count() - len(meters)))
 
 
@@ -80,7 +80,7 @@ def prices_shown() -> list[Price]:
     }
     known = [one for one in newest.values() if one.is_known]
     shown = [*entered, *sorted(known, key=lambda one: (one.upstream.name, one.model))]
-    return shown[:MOST_PRICES]
+    return shown[:MAX_PRICES]
 
 
 def models_without_price() -> list[tuple[Upstream, str, int]]:
@@ -94,7 +94,7 @@ def models_without_price() -> list[tuple[Upstream, str, int]]:
         counted.order_by()
         .values_list("upstream", "model")
         .annotate(replies=Count("pk"))
-        .order_by("-replies")[:MOST_PEOPLE]
+        .order_by("-replies")[:MAX_PEOPLE]
     )
     upstreams = Upstream.objects.defer("api_key").in_bulk([pk for pk, _, _ in rows])
     return [

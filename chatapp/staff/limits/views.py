@@ -12,10 +12,10 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import Allowance, Limit, Price, User, audit
-from chatapp.models.meters import quota_usages
+from chatapp.models.quota_usage import quota_usages
 from chatapp.staff.limits import queries
 from chatapp.staff.limits.forms import LimitForm, PriceForm
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from chatapp.accounts import links
-from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.second_factor import remove_second_factors
 from chatapp.accounts.staff import administrators_only
 from chatapp.db.primary_keys import parse_pk

@@ -11,7 +11,7 @@ from django.utils import timezone
 from chatapp.accounts.forms import UniqueEmail
 from chatapp.accounts.links import sends_mail
 from chatapp.models import Installation, Invitation, User
-from chatapp.models.legal_holds import LONGEST_REASON
+from chatapp.models.legal_holds import MAX_REASON_LENGTH
 from chatapp.staff.people.queries import PeopleFilter
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
@@ -87,7 +87,7 @@ class HoldForm(forms.Form):
     """What to put under a legal hold, and why."""
 
     reason = MultilineField(
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         widget=forms.Textarea({"rows": 2}),
         help_text="Who asked for it, and in which matter. Administrators can read this.",
     )

@@ -14,12 +14,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.db.primary_keys import parse_pk
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import AccessRule, Allowance, Limit, ToolServer, Upstream, User
-from chatapp.models.access_rules import EVERYBODY, LONGEST_MODEL
+from chatapp.models.access_rules import EVERYBODY, MAX_MODEL_LENGTH
 from chatapp.realtime.worker import worker
 from chatapp.staff.people.forms import GivenForm, GroupForm, MemberForm
 from chatapp.staff.people.log import record
@@ -159,7 +159,7 @@ def _target(kind: str, pk: int, model: str) -> tuple[dict[str, Any], dict[str, A
         server = get_object_or_404(ToolServer, pk=pk)
         context = {"name": server.name, "about": ABOUT_TOOLS, "is_upstream": False, "models": ()}
         return {"tool_server": server}, context
-    if kind != "upstream" or len(model) > LONGEST_MODEL or not model.isprintable():
+    if kind != "upstream" or len(model) > MAX_MODEL_LENGTH or not model.isprintable():
         raise Http404("There is nothing of that kind.")
     upstream = get_object_or_404(Upstream, pk=pk)
     about = ABOUT_MODEL.format(upstream.name) if model else ABOUT_UPSTREAM

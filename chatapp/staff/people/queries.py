@@ -7,7 +7,7 @@ from django.db.models import F, Q, QuerySet
 from chatapp.models import LegalHold, User
 
 PAGE = 50
-MOST_HOLDS = 100  # shown on a person's page
+MAX_HOLDS = 100  # shown on a person's page
 STATES = {"active": Q(is_active=True), "off": Q(is_active=False), "never": Q(last_login=None)}
 ROLES = {
     "administrator": Q(is_staff=True, is_superuser=True),
@@ -50,4 +50,4 @@ def page_of(asked: PeopleFilter) -> tuple[list[User], bool]:
 def holds_of(person: User) -> list[LegalHold]:
     """Return active holds first, then ended ones, each the newest first."""
     found = person.legal_holds.select_related("set_by", "ended_by")
-    return list(found.order_by(F("ended_at").desc(nulls_first=True), "-pk")[:MOST_HOLDS])
+    return list(found.order_by(F("ended_at").desc(nulls_first=True), "-pk")[:MAX_HOLDS])

@@ -2,13 +2,13 @@
 
 from django.urls import path
 
-from chatapp.staff.people import changes, coming_in, groups, views
+from chatapp.staff.people import changes, groups, invitations, views
 
 urlpatterns = [
     path("people/", views.people, name="people"),
-    path("people/invitations/", coming_in.invitations, name="invitations"),
-    path("people/invitations/<int:pk>/revoke/", coming_in.revoke, name="revoke-invitation"),
-    path("people/access/", coming_in.access, name="people-access"),
+    path("people/invitations/", invitations.invitations, name="invitations"),
+    path("people/invitations/<int:pk>/revoke/", invitations.revoke, name="revoke-invitation"),
+    path("people/access/", invitations.access, name="people-access"),
     path("people/groups/", groups.groups, name="groups"),
     path("people/groups/<int:pk>/", groups.group, name="group"),
     path("people/groups/<int:pk>/member/", groups.member, name="group-member"),

@@ -25,7 +25,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.chat.exports import lines_of
 from chatapp.models import Conversation, ReplyImage, Usage, User, audit
 from chatapp.sessions.validity import person_of

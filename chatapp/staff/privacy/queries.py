@@ -26,7 +26,7 @@ DOINGS: Mapping[str, str] = {
     "sessions.ended": "signed you out",
 }
 PAGE = 50
-MOST_LISTS = 1000  # counted at most
+MAX_LISTS = 1000  # counted at most
 NOBODY_NOW = "A deleted account"
 UNNAMED = "A reviewer"
 
@@ -114,18 +114,18 @@ def _name(actor: int | None, known: Mapping[int, User]) -> str:
 class Lists:
     """How often staff viewed the list of all chats, with their owners and costs."""
 
-    count: int  # at most `MOST_LISTS`
+    count: int  # at most `MAX_LISTS`
     last: datetime | None
 
     @property
     def are_more(self) -> bool:
-        return self.count == MOST_LISTS
+        return self.count == MAX_LISTS
 
 
 def lists_since(person: User) -> Lists:
     events = AuditEvent.objects.filter(action="conversations.listed", at__gte=person.date_joined)
     events = events.filter(~Q(actor=person.pk))
-    newest = events.order_by("-sequence").values_list("at", flat=True)[:MOST_LISTS]
+    newest = events.order_by("-sequence").values_list("at", flat=True)[:MAX_LISTS]
     times = list(newest)
     return Lists(len(times), times[0] if times else None)
 

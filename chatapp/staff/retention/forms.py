@@ -6,7 +6,7 @@ from django import forms
 from django.core import signing
 
 from chatapp.models import Retention
-from chatapp.models.retention import MOST_DAYS
+from chatapp.models.retention import MAX_DAYS
 
 SALT = "chatapp.retention"
 SEEN_SECONDS = 3600  # how long a preview is considered current
@@ -19,21 +19,21 @@ class RetentionForm(forms.Form):
         label="Chats",
         required=False,
         min_value=1,
-        max_value=MOST_DAYS,
+        max_value=MAX_DAYS,
         help_text="Days since the last prompt in a chat. Leave empty to keep chats forever.",
     )
     image_days = forms.IntegerField(
         label="Images in replies",
         required=False,
         min_value=1,
-        max_value=MOST_DAYS,
+        max_value=MAX_DAYS,
         help_text="Days since the reply. Leave empty to keep images as long as their chat.",
     )
     audit_detail_days = forms.IntegerField(
         label="Personal details in the audit log",
         required=False,
         min_value=1,
-        max_value=MOST_DAYS,
+        max_value=MAX_DAYS,
         help_text="Days since the event. The event is kept, with numbers instead of names. Leave "
         "empty to keep details as long as the log.",
     )

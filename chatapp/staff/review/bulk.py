@@ -19,8 +19,8 @@ from django.views.decorators.http import require_POST
 from chatapp.accounts.staff import reviewers_only
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Conversation, Refused, Review, ReviewLabel, User, audit
-from chatapp.staff.review import acts
-from chatapp.staff.review.acts import Act
+from chatapp.staff.review import decisions
+from chatapp.staff.review.decisions import Act
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.queries import PAGE, reviewable
 
@@ -68,11 +68,11 @@ def _act(sent: QueryDict) -> Act:
     chosen, _, value = sent.get("act", "").partition(" ")
     match chosen:
         case "claim":
-            return acts.claim
+            return decisions.claim
         case "release":
-            return acts.release
+            return decisions.release
         case "verdict":
-            return partial(acts.decide, verdict=acts.verdict_of(value))
+            return partial(decisions.decide, verdict=decisions.verdict_of(value))
         case "label" | "unlabel":
             label = ReviewLabel.objects.filter(pk=parse_pk(sent.get("label", ""))).first()
             if not label:
@@ -81,12 +81,12 @@ def _act(sent: QueryDict) -> Act:
     raise Refused("Nothing was changed: choose an action.")
 
 
-def _with(review: Review, _by: User, label: ReviewLabel) -> acts.Done:
-    return acts.label(review, [*review.labels.all(), label])
+def _with(review: Review, _by: User, label: ReviewLabel) -> decisions.Done:
+    return decisions.label(review, [*review.labels.all(), label])
 
 
-def _without(review: Review, _by: User, label: ReviewLabel) -> acts.Done:
-    return acts.label(review, [one for one in review.labels.all() if one != label])
+def _without(review: Review, _by: User, label: ReviewLabel) -> decisions.Done:
+    return decisions.label(review, [one for one in review.labels.all() if one != label])
 
 
 @transaction.atomic

@@ -26,7 +26,7 @@ from chatapp.models.prices import DOLLAR
 from chatapp.sessions.validity import person_of
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.names import Names
-from chatapp.staff.review.places import ReviewPosition
+from chatapp.staff.review.positions import ReviewPosition
 from chatapp.staff.review.queries import ReviewFilter, page_of
 from chatapp.staff.review.rows import Row, rows_of
 from chatapp.staff.usage.spreadsheets import no_formula

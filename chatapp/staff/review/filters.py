@@ -24,7 +24,7 @@ from chatapp.models import (
 )
 from chatapp.models.prices import DOLLAR
 from chatapp.models.pseudonyms import by_pseudonym
-from chatapp.staff.review.places import ReviewPosition
+from chatapp.staff.review.positions import ReviewPosition
 from chatapp.staff.review.queries import NONE, ReviewFilter
 from chatapp.upstream.wire.reply import Ending
 

@@ -2,7 +2,7 @@
 
 from django import forms
 
-from chatapp.models.reviews import LONGEST_NOTE, LONGEST_REASON
+from chatapp.models.reviews import MAX_NOTE_LENGTH, MAX_REASON_LENGTH
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 
@@ -18,7 +18,7 @@ class SentForm(forms.Form):
 class OpeningForm(SentForm):
     reason = VisibleCharField(
         label="Why are you opening this chat?",
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         error_messages={"required": "Enter a reason first."},
         help_text="The chat's owner sees this on their Privacy page.",
@@ -28,7 +28,7 @@ class OpeningForm(SentForm):
 class RevealForm(SentForm):
     reason = VisibleCharField(
         label="Why do you need the owner's name?",
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         widget=forms.TextInput(attrs={"autocomplete": "off", "id": "reveal-reason"}),
         error_messages={"required": "Enter a reason for revealing the name."},
     )
@@ -37,7 +37,7 @@ class RevealForm(SentForm):
 class NoteForm(SentForm):
     text = MultilineField(
         label="Note",
-        max_length=LONGEST_NOTE,
+        max_length=MAX_NOTE_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3}),
         error_messages={"required": "Write the note first."},
         help_text="Visible to reviewers only.",

@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from chatapp.models import AuditEvent, Conversation, Review, User
 from chatapp.staff.review.names import Names
 
-MOST_STEPS = 100  # shown in a history
-MOST_ACTS = 5  # named when a decision is refused because the page was out of date
+MAX_STEPS = 100  # shown in a history
+MAX_ACTS = 5  # named when a decision is refused because the page was out of date
 READINGS = ("conversation.opened", "name.revealed")
 DONE = {
     "conversation.opened": "opened it",
@@ -33,8 +33,8 @@ class Step:
 
 
 def history_of(conversation: Conversation, names: Names) -> list[Step]:
-    """Return the newest steps first, `MOST_STEPS` plus one more if there are more."""
-    events = list(_events_of(conversation).select_related("detail")[: MOST_STEPS + 1])
+    """Return the newest steps first, `MAX_STEPS` plus one more if there are more."""
+    events = list(_events_of(conversation).select_related("detail")[: MAX_STEPS + 1])
     actors = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
     return [_step(one, names.reader(actors.get(one.actor))) for one in events]
 
@@ -42,7 +42,7 @@ def history_of(conversation: Conversation, names: Names) -> list[Step]:
 def last_acts_of(conversation: Conversation, names: Names, count: int) -> str:
     """Return in words who did what and when: the last `count` changes, newest first."""
     acts = _events_of(conversation).exclude(action__in=READINGS)
-    events = list(acts[: min(count, MOST_ACTS)])
+    events = list(acts[: min(count, MAX_ACTS)])
     actors = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
     return ", ".join(
         f"{names.reader(actors.get(one.actor or 0))} {DONE[one.action]} at {one.at:%H:%M} UTC"

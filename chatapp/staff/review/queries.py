@@ -30,7 +30,7 @@ from chatapp.models import (
     flags,
 )
 from chatapp.models.among import KeyIn, Keys
-from chatapp.models.conversation_facts import (
+from chatapp.models.conversation_facets import (
     day_of,
     of_category,
     of_ending,
@@ -42,11 +42,11 @@ from chatapp.models.conversation_facts import (
     spreads_of,
 )
 from chatapp.models.conversation_querysets import ConversationQuerySet
-from chatapp.models.review_finds import members_of
 from chatapp.models.review_policies import asks_for_flags, hides_names, is_reviewable, tells_names
+from chatapp.models.review_views import members_of
 from chatapp.models.statements import Values
 from chatapp.models.tool_names import HasCalled
-from chatapp.staff.review.places import ReviewPosition
+from chatapp.staff.review.positions import ReviewPosition
 from chatapp.upstream.wire.reply import Ending
 
 PAGE = 50
@@ -54,7 +54,7 @@ FIRST_BATCH = PAGE + PAGE // 4
 NEIGHBOUR_BATCH = 8  # candidates read to find one neighbour
 PER_MATCH = 4  # a guess: how many candidates there are for each match
 NONE = "none"
-MOST_COUNTED = 5_000  # conversations; a fact of this many is common
+MAX_COUNTED = 5_000  # conversations; a fact of this many is common
 _PLAN_FOR_FEW_ROWS = (
     "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0;"
     " SET LOCAL enable_seqscan = off"
@@ -354,10 +354,10 @@ def _rarest_first(
     """
     if len(facts) < 2:
         return facts, days, False
-    spreads = spreads_of(facts, days, MOST_COUNTED)
+    spreads = spreads_of(facts, days, MAX_COUNTED)
     common = max(one.since for one in spreads.values()), min(one.until for one in spreads.values())
     ordered = sorted(facts, key=lambda fact: spreads[fact].number)
-    return ordered, common, spreads[ordered[0]].number == MOST_COUNTED
+    return ordered, common, spreads[ordered[0]].number == MAX_COUNTED
 
 
 def _nearest_days(

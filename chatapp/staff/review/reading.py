@@ -16,11 +16,11 @@ from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Conversation, Opening, Review, ReviewLabel, User, audit
 from chatapp.models.flags import rules_by_message
 from chatapp.rendering import fragments, pool
-from chatapp.staff.review.coming import ReturnLink, back_to
 from chatapp.staff.review.forms import NoteForm, OpeningForm, RevealForm
-from chatapp.staff.review.history import MOST_STEPS, history_of
+from chatapp.staff.review.history import MAX_STEPS, history_of
 from chatapp.staff.review.names import Names
 from chatapp.staff.review.queries import reviewable
+from chatapp.staff.review.return_link import ReturnLink, back_to
 from chatapp.staff.review.rows import rows_of
 
 
@@ -53,8 +53,8 @@ def conversation_page(
         "verdicts": Review.Verdict.choices,
         "notes": row.review.notes.select_related("author") if row.review else (),
         "shown": set(existing.values_list("pk", flat=True)) if opening else (),
-        "history": steps[:MOST_STEPS],
-        "has_older_steps": len(steps) > MOST_STEPS,
+        "history": steps[:MAX_STEPS],
+        "has_older_steps": len(steps) > MAX_STEPS,
         "opening": opening,
         "thread": _thread(found) if opening else "",
         "came": came,

@@ -10,14 +10,14 @@ from django.core.exceptions import ValidationError
 from chatapp.models import ReviewRule
 from chatapp.models.prices import DOLLAR
 from chatapp.models.review_rules import (
-    LONGEST_NAME,
-    LONGEST_PATTERN,
-    LONGEST_WORDS,
-    MOST_WORDS,
+    MAX_NAME_LENGTH,
+    MAX_PATTERN_LENGTH,
+    MAX_WORDS,
+    MAX_WORDS_LENGTH,
     compiled,
     words_of,
 )
-from chatapp.models.reviews import LONGEST_REASON
+from chatapp.models.reviews import MAX_REASON_LENGTH
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 
@@ -34,7 +34,7 @@ class RuleForm(forms.Form):
 
     name = VisibleCharField(
         label="Name",
-        max_length=LONGEST_NAME,
+        max_length=MAX_NAME_LENGTH,
         widget=forms.TextInput(attrs=LINE),
         help_text="Reviewers see it on chats that the rule flags.",
     )
@@ -45,14 +45,14 @@ class RuleForm(forms.Form):
     words = MultilineField(
         label="Words",
         error_messages=MISSING,
-        max_length=LONGEST_WORDS,
+        max_length=MAX_WORDS_LENGTH,
         widget=forms.Textarea(attrs=LINES),
         help_text="One word or phrase per line. Matches whole words; case and accents are ignored.",
     )
     pattern = forms.CharField(
         label="Pattern",
         error_messages=MISSING,
-        max_length=LONGEST_PATTERN,
+        max_length=MAX_PATTERN_LENGTH,
         widget=forms.TextInput(attrs=LINE),
         help_text="A regular expression (RE2), for example <code>\\b\\d{4}-\\d{4}\\b</code>. Case "
         "is ignored.",
@@ -77,7 +77,7 @@ class RuleForm(forms.Form):
 
     reason = VisibleCharField(
         label="Reason for the test",
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         error_messages={"required": "Enter a reason for the test first."},
         widget=forms.TextInput(attrs=LINE),
         help_text="It is recorded. The owners of chats that the test finds can read it.",
@@ -101,10 +101,8 @@ class RuleForm(forms.Form):
 
     def clean_words(self) -> str:
         words: str = self.cleaned_data["words"]
-        if len(words_of(words)) > MOST_WORDS:
-            raise ValidationError(
-                f"Enter at most {MOST_WORDS} lines. Put the rest in another rule."
-            )
+        if len(words_of(words)) > MAX_WORDS:
+            raise ValidationError(f"Enter at most {MAX_WORDS} lines. Put the rest in another rule.")
         return words
 
     def clean_pattern(self) -> str:

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST
 
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import ReviewSearch, User, audit
-from chatapp.models.review_searches import LONGEST_SEARCH
-from chatapp.models.reviews import LONGEST_REASON
+from chatapp.models.review_searches import MAX_SEARCH_LENGTH
+from chatapp.models.reviews import MAX_REASON_LENGTH
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.forms import SentForm
 from chatapp.text.indexing import terms
@@ -23,11 +23,11 @@ from chatapp.text.visible import VisibleCharField
 
 class WordsForm(SentForm):
     words = forms.CharField(
-        max_length=LONGEST_SEARCH,
+        max_length=MAX_SEARCH_LENGTH,
         error_messages={"required": "Enter the words to search for."},
     )
     reason = VisibleCharField(
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         error_messages={"required": "Enter a reason first."},
     )
 

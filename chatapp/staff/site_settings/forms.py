@@ -9,7 +9,7 @@ from django.forms import BoundField
 
 from chatapp.models import Installation, Logo, Upstream
 from chatapp.models.branding import OWN_ACCENT, OWN_NAME
-from chatapp.models.logos import MEDIA_TYPES, MOST_BYTES, MOST_PIXELS, TOO_LARGE, logo_of
+from chatapp.models.logos import MAX_BYTES, MAX_PIXELS, MEDIA_TYPES, TOO_LARGE, logo_of
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 from chatapp.upstream.wire.images import Image
@@ -40,8 +40,8 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
     logo = forms.FileField(
         required=False,
         widget=forms.FileInput({"accept": ",".join(MEDIA_TYPES)}),
-        help_text=f"Replaces the app's logo. PNG, JPEG or WebP, up to {MOST_BYTES // 1024} KiB and "
-        f"{MOST_PIXELS:,} pixels per side. It is shown in a small square.",
+        help_text=f"Replaces the app's logo. PNG, JPEG or WebP, up to {MAX_BYTES // 1024} KiB and "
+        f"{MAX_PIXELS:,} pixels per side. It is shown in a small square.",
     )
     removes_logo = forms.BooleanField(label="Remove the logo", required=False)
 
@@ -75,7 +75,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         given: Any = self.cleaned_data["logo"]
         if not isinstance(given, UploadedFile):
             return None
-        if given.size is None or given.size > MOST_BYTES:
+        if given.size is None or given.size > MAX_BYTES:
             raise forms.ValidationError(TOO_LARGE)
         return logo_of(given.read())
 

@@ -12,7 +12,7 @@ from chatapp.staff.people.forms import GivenForm
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 
-MOST_SHOWN = 500  # models to tick; others can be entered under /admin/
+MAX_SHOWN = 500  # models to tick; others can be entered under /admin/
 
 
 class AddressForm(UpstreamForm):
@@ -62,7 +62,7 @@ class OfferForm(GivenForm):
         if listed:
             del self.fields["names"]
             tickable = (one for one in listed if one.split() == [one] and "=" not in one)
-            shown = list(dict.fromkeys([*named, *tickable]))[:MOST_SHOWN]
+            shown = list(dict.fromkeys([*named, *tickable]))[:MAX_SHOWN]
             self.fields["models"].choices = [(one, one) for one in shown]  # type: ignore[attr-defined]
         else:
             del self.fields["which"], self.fields["models"]

@@ -18,15 +18,15 @@ from django.views.decorators.http import require_GET
 from chatapp.accounts.staff import administrators_only
 from chatapp.models import Conversation, Limit, NotHere, User, audit
 from chatapp.models.daily_usage import SUMS
+from chatapp.staff.usage.charts import PARTS, chart
 from chatapp.staff.usage.conversations import spent
 from chatapp.staff.usage.figures import Figures, change
 from chatapp.staff.usage.forms import MEASURES, AskedForm
-from chatapp.staff.usage.pictures import PARTS, chart
 from chatapp.staff.usage.queries import Report, UsageQuery, report
 from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
 
 MONEY = ("cost", "estimated_cost")
-MOST_ROWS = 200  # on the page; the CSV file has all
+MAX_ROWS = 200  # on the page; the CSV file has all
 
 
 @require_GET
@@ -86,8 +86,8 @@ def _page_or_file(request: HttpRequest, form: AskedForm, template: str) -> HttpR
         "measures": dict(MEASURES),
         "by_day": _address(request, by="day"),
         "file_by_day": _address(request, by="day", csv=""),
-        "rows": used[:MOST_ROWS],
-        "unshown": len(used) - MOST_ROWS,
+        "rows": used[:MAX_ROWS],
+        "unshown": len(used) - MAX_ROWS,
         "unused": len(found.rows) - len(used),
         "most": max((one.of(asked.measure) for one in found.rows), default=0) or 1,
         "change": change,

@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 from chatapp.text.indexing.folding import fold
 from chatapp.text.indexing.words import (
-    LONGEST,
+    MAX_LENGTH,
     NAMES,
     PARTS,
     RUNS,
@@ -24,7 +24,7 @@ PARTICLES = (
     *("에서는", "에서", "에게", "한테", "으로", "까지", "부터", "처럼", "보다"),
     *("을", "를", "은", "는", "의", "에", "로", "와", "과"),
 )
-LEAST_STEM = 2  # syllables that must remain without the particle
+MIN_STEM = 2  # syllables that must remain without the particle
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,13 @@ def mark(name: str) -> str:
 def name_marks(kind: str, name: str) -> list[str]:
     """Return the marks of a name of this kind, so that it is found by each of its parts."""
     parts = [part for one in NAMES.findall(normalize("NFC", name)) for part in parts_of(one)]
-    return [mark(f"{kind}_{''.join(parts[at:])}")[:LONGEST] for at in range(len(parts[:PARTS]))]
+    return [mark(f"{kind}_{''.join(parts[at:])}")[:MAX_LENGTH] for at in range(len(parts[:PARTS]))]
 
 
 def _of_run(run: str) -> Term:
     stems = [run]
     ending = next((one for one in PARTICLES if run.endswith(one)), "")
-    if ending and len(run) - len(ending) >= LEAST_STEM:
+    if ending and len(run) - len(ending) >= MIN_STEM:
         stems.append(run.removesuffix(ending))
     return Term(tuple(map(_in_run, stems)), tuple(stems))
 
@@ -89,10 +89,10 @@ def _in_run(run: str) -> Phrase:
 
 
 def _of_name(name: str) -> Term | None:
-    parts = [part[:LONGEST] for part in parts_of(name)]
+    parts = [part[:MAX_LENGTH] for part in parts_of(name)]
     if not parts:
         return None
-    whole = "".join(parts)[:LONGEST]
+    whole = "".join(parts)[:MAX_LENGTH]
     others = variants_of(name) if len(parts) == 1 else []
     options = [_beginning((one,)) for one in (whole, *others)]
     if len(parts) > 1:

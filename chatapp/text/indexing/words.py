@@ -22,12 +22,12 @@ from unicodedata import normalize
 
 from chatapp.text.indexing.folding import POINTS, UNSEEN, fold
 
-LONGEST = 40  # characters of a word; longer ones are cut
+MAX_LENGTH = 40  # characters of a word; longer ones are cut
 PARTS = 8  # parts of a joined name in one piece
 PAIRS = 1000  # pairs of a run in one piece
 WORDS_OF_A_PART = 4000  # so that neither an entry nor a word's position exceeds a database's limits
-MOST_PARTS = 100  # parts of a text
-NAMES_REMEMBERED, LONGEST_REMEMBERED = 20_000, 64
+MAX_PARTS = 100  # parts of a text
+NAMES_REMEMBERED, MAX_REMEMBERED_LENGTH = 20_000, 64
 
 # Thai, Lao, Burmese, Khmer, Hangul, Han, kana, Bopomofo.
 UNSPACED = (
@@ -46,7 +46,7 @@ _JOINS = re.compile(r"[_.'\u2019-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-
 _DOTTED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "ae", "Ö": "oe", "Ü": "ue"})
 # Arabic prefixes joined to the next word: the article, also with "and", "in", "as".
 _ARTICLES = ("وال", "بال", "كال", "فال", "ال", "لل")
-LEAST_STEM = 3  # letters that must remain without the article
+MIN_STEM = 3  # letters that must remain without the article
 
 
 class Piece(NamedTuple):
@@ -62,7 +62,7 @@ def entries(text: str) -> Iterator[list[str]]:
     Yields at least one part, which may be empty.
     """
     rest = pieces(text)
-    for number in range(MOST_PARTS):
+    for number in range(MAX_PARTS):
         found: list[str] = []
         others: dict[str, None] = {}
         for piece in rest:
@@ -82,7 +82,7 @@ def pieces(text: str) -> Iterator[Piece]:
             yield from pieces_of_run(fold(part))
         else:
             for name in NAMES.findall(part):
-                remembers = len(name) <= LONGEST_REMEMBERED
+                remembers = len(name) <= MAX_REMEMBERED_LENGTH
                 yield from _pieces_of_name(name) if remembers else pieces_of_name(name)
 
 
@@ -98,11 +98,11 @@ def pieces_of_run(run: str) -> Iterator[Piece]:
 
 def pieces_of_name(name: str) -> tuple[Piece, ...]:
     """Return a name's parts, with its joined endings or other spellings as extra words."""
-    parts = [part[:LONGEST] for part in parts_of(name)]
+    parts = [part[:MAX_LENGTH] for part in parts_of(name)]
     if len(parts) == 1:
         return (Piece((parts[0],), tuple(variants_of(_JOINS.sub("", name)))),)
     return tuple(
-        Piece(tuple(some), tuple("".join(some[at:])[:LONGEST] for at in range(len(some) - 1)))
+        Piece(tuple(some), tuple("".join(some[at:])[:MAX_LENGTH] for at in range(len(some) - 1)))
         for some in (parts[start : start + PARTS] for start in range(0, len(parts), PARTS))
     )
 
@@ -118,9 +118,9 @@ def variants_of(name: str) -> list[str]:
     """Return other spellings of a simple word."""
     found = []
     if (spelled := name.translate(_DOTTED)) != name:
-        found.append(fold(spelled)[:LONGEST])
+        found.append(fold(spelled)[:MAX_LENGTH])
     folded = fold(name)
     article = next((one for one in _ARTICLES if folded.startswith(one)), "")
-    if article and len(folded) - len(article) >= LEAST_STEM:
-        found.append(folded[len(article) :][:LONGEST])
+    if article and len(folded) - len(article) >= MIN_STEM:
+        found.append(folded[len(article) :][:MAX_LENGTH])
     return found

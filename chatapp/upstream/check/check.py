@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from chatapp.checks.results import CheckResult, note
-from chatapp.upstream.check import problems, verdicts
+from chatapp.upstream.check import problems, results
 from chatapp.upstream.check.answers import DELTAS, Answer, answer_of, failed_answer
 from chatapp.upstream.check.questions import (
     COUNT,
@@ -84,19 +84,19 @@ class _CheckRun:
         greeted = await self._usage(counted)
         with self._question("Asking for a tool call"):
             called = await self._ask(WEATHER)
-            self.findings.append(verdicts.tools_result(called))
+            self.findings.append(results.tools_result(called))
         with self._question("Asking a model that does not exist"):
             self.findings.append(
-                verdicts.wrong_model_result(await self._ask(HELLO, model=WRONG_MODEL))
+                results.wrong_model_result(await self._ask(HELLO, model=WRONG_MODEL))
             )
         with self._question("Asking with a wrong key"):
-            self.findings.append(verdicts.wrong_key_result(await self._ask(HELLO, key=WRONG_KEY)))
+            self.findings.append(results.wrong_key_result(await self._ask(HELLO, key=WRONG_KEY)))
         with self._question("Closing a reply halfway, and asking again"):
             plain = await self._closing(greeted if greeted.has_said_something else counted)
         if self.clock and not called.reply.error:
             with self._question("Asking again with the clock offered"):
                 offered = await self._ask(replace(HELLO, tools=(self.clock,)))
-                self.findings.append(verdicts.clock_result(self.clock, plain, offered))
+                self.findings.append(results.clock_result(self.clock, plain, offered))
 
     def run_out_of_time(self, seconds: float) -> None:
         advice = "Anything missing here was not checked."
@@ -120,9 +120,9 @@ class _CheckRun:
                 listed = [model.id for model in models]
             except UpstreamFailed as failed:
                 self._give_up_without_models(failed.error)
-                self.findings.append(verdicts.no_models_result(failed.error, bool(self.problems)))
+                self.findings.append(results.no_models_result(failed.error, bool(self.problems)))
             else:
-                self.findings.append(verdicts.models_result(listed))
+                self.findings.append(results.models_result(listed))
                 self.model = self.model or model_for_chat(listed)
                 if not self.model:
                     self.problems.append(problems.NO_MODEL)
@@ -143,9 +143,9 @@ class _CheckRun:
             if problem := problems.problem_of(answer):
                 self.problems.append(problem)
             if answer.has_said_something:
-                self.findings.append(verdicts.model_result(self.model, listed, answer))
-                self.findings.append(verdicts.stream_result(answer))
-                self.findings += verdicts.timing_results(answer)
+                self.findings.append(results.model_result(self.model, listed, answer))
+                self.findings.append(results.stream_result(answer))
+                self.findings += results.timing_results(answer)
         self.has_served = not self.problems
         return answer
 
@@ -157,9 +157,9 @@ class _CheckRun:
         else:
             habit = UsageHabit.OPT_IN if counted.reply.usage else UsageHabit.NEVER
         self.findings += [
-            verdicts.usage_result(habit, self.endpoint.takes_usage_option),
-            verdicts.reasoning_result(counted),
-            verdicts.dialect_result(counted, habit, self.chosen),
+            results.usage_result(habit, self.endpoint.takes_usage_option),
+            results.reasoning_result(counted),
+            results.dialect_result(counted, habit, self.chosen),
         ]
         return greeted
 
@@ -171,7 +171,7 @@ class _CheckRun:
                 if any(isinstance(event, DELTAS) for event in events):
                     break
         after = await self._ask(HELLO)
-        self.findings.append(verdicts.closing_result(before.delta_times[0], after))
+        self.findings.append(results.closing_result(before.delta_times[0], after))
         return after
 
     async def _ask(
@@ -211,4 +211,4 @@ class _CheckRun:
         self.progress(visible(f"{what}…", self.endpoint.secret))
         began_at = time.monotonic()
         yield
-        self.progress(f"  {verdicts.duration(time.monotonic() - began_at)}")
+        self.progress(f"  {results.duration(time.monotonic() - began_at)}")

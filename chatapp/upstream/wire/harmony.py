@@ -13,7 +13,7 @@ from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta
 STARTS = ("<|channel|>", "<|start|>")
 
 _MARK = re.compile(r"<\|(start|channel|message|end|return|call|constrain)\|>")
-_LONGEST_MARK = len("<|constrain|>")
+_MAX_MARK_LENGTH = len("<|constrain|>")
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class HarmonySplitter:
             self._apply_mark(mark[1])
             position = mark.end()
         rest = text[position:]
-        begins = rest.rfind("<", max(0, len(rest) - _LONGEST_MARK))
+        begins = rest.rfind("<", max(0, len(rest) - _MAX_MARK_LENGTH))
         if begins >= 0 and _may_be_mark(rest[begins:]):
             rest, self._held = rest[:begins], rest[begins:]
         self._add_text(rest, events)

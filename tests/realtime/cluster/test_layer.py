@@ -10,7 +10,7 @@ from channels.layers import InMemoryChannelLayer
 
 from chatapp.realtime.cluster import layer as module
 from chatapp.realtime.cluster.bus import BusRecovered
-from chatapp.realtime.cluster.layer import ECHO_SECONDS, MOST_WAITING, LayerBus, post_from_outside
+from chatapp.realtime.cluster.layer import ECHO_SECONDS, MAX_WAITING, LayerBus, post_from_outside
 from chatapp.realtime.cluster.messages import (
     Batch,
     Frame,
@@ -142,13 +142,13 @@ async def test_a_message_that_cannot_be_sent_does_not_block_others(
 async def test_frames_are_dropped_first_if_too_much_is_queued(boxes: tuple[Box, Box]) -> None:
     one, other = boxes
     one.bus.post(other.worker, Gone(REPLY))
-    for number in range(MOST_WAITING):
+    for number in range(MAX_WAITING):
         one.bus.post(other.worker, numbered(number))
     one.bus.post(other.worker, Leave(REPLY, 0.0))
     assert await other.next() == Gone(REPLY)
     last = await other.next()
     while isinstance(last, Frame):
-        assert last == numbered(MOST_WAITING - 1)
+        assert last == numbered(MAX_WAITING - 1)
         last = await other.next()
     assert last == Leave(REPLY, 0.0)
 

@@ -9,7 +9,7 @@ from django.db import DatabaseError, OperationalError, transaction
 from pytest_django import Settings
 
 from chatapp.models import Conversation, Message, Upstream, Usage
-from chatapp.realtime.generation import Generation, asking, generation
+from chatapp.realtime.generation import Generation, generation, retries
 from chatapp.realtime.journal import Segment
 from chatapp.upstream.wire.reply import Ending
 from tests.realtime.generation.conftest import Desk
@@ -282,7 +282,7 @@ async def test_markup_in_a_prompt_and_in_a_reply_is_shown_as_text(
 async def test_an_upstream_error_is_shown_as_a_sentence(
     tab: Tab, upstream: FakeUpstream, status: int, headers: dict[str, str], sentence: str
 ) -> None:
-    for _ in range(asking.TRIES):
+    for _ in range(retries.TRIES):
         upstream.fail(status, {"error": {"message": "its own words <b>"}}, headers)
     reply = await tab.ask()
     frame = await tab.until_ended()

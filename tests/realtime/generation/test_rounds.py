@@ -9,7 +9,7 @@ from django.test import Client
 
 from chatapp.models import ToolServer, Upstream, Usage
 from chatapp.realtime.generation import writer
-from chatapp.tools import toolbox
+from chatapp.tools import registry
 from tests.realtime.generation.replies import call, fragment, saved
 from tests.support.fake_upstream import (
     FakeUpstream,
@@ -229,7 +229,7 @@ async def test_a_model_that_refuses_tools_is_asked_again_without_them(
 @pytest.fixture
 def workshop(db: None, monkeypatch: pytest.MonkeyPatch) -> ToolServer:
     """A real MCP server whose tools need permission; prompts wait for it, however slow it is."""
-    monkeypatch.setattr(toolbox, "PATIENCE_SECONDS", WAIT_SECONDS)
+    monkeypatch.setattr(registry, "PATIENCE_SECONDS", WAIT_SECONDS)
     command = f"{sys.executable} -m tests.tools.server stdio"
     return ToolServer.objects.create(name="workshop", transport="stdio", command=command)
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from chatapp.logs import configuration
 from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage
-from chatapp.realtime.generation import asking
+from chatapp.realtime.generation import retries
 from tests.realtime.generation.replies import call, saved
 from tests.support.fake_upstream import (
     MODEL,
@@ -55,12 +55,12 @@ async def test_a_temporary_failure_is_retried_and_announced(
 
 
 async def test_a_request_is_tried_three_times_at_most(tab: Tab, upstream: FakeUpstream) -> None:
-    for _ in range(asking.TRIES + 1):
+    for _ in range(retries.TRIES + 1):
         upstream.fail(500, BUSY)
     reply = await tab.ask()
     await tab.until_ended()
     assert (await saved(reply)).ending == "failed"
-    assert len(upstream.chat_requests) == asking.TRIES
+    assert len(upstream.chat_requests) == retries.TRIES
 
 
 async def test_a_permanent_failure_is_not_retried(tab: Tab, upstream: FakeUpstream) -> None:

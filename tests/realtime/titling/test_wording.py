@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.realtime.titling.wording import LONGEST, messages_for, title_in
+from chatapp.realtime.titling.wording import MAX_LENGTH, messages_for, title_in
 
 ANSWERS = [
     ("Blue skies", "Blue skies"),
@@ -42,13 +42,13 @@ def test_the_title_is_found_in_an_answer(answer: str, title: str) -> None:
 
 
 def test_a_long_title_is_truncated() -> None:
-    assert title_in("sky " * 100) == ("sky " * 100)[: LONGEST - 1].rstrip() + "…"
+    assert title_in("sky " * 100) == ("sky " * 100)[: MAX_LENGTH - 1].rstrip() + "…"
 
 
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from("\n\r\u2028\x85\"*_#`'. ")))
 def test_any_answer_gives_at_most_one_short_line(answer: str) -> None:
     title = title_in(answer)
-    assert len(title) <= LONGEST
+    assert len(title) <= MAX_LENGTH
     assert len(title.splitlines()) <= 1
     assert all(one.isprintable() or one in "\u200c\u200d" for one in title)
     assert title == title.strip()

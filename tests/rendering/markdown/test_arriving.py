@@ -54,7 +54,7 @@ def test_text_that_was_put_back_comes_first() -> None:
 
 def test_text_beyond_the_limit_is_cut() -> None:
     arriving = Arriving()
-    arriving.append("a" * budgets.LONGEST_TEXT)
+    arriving.append("a" * budgets.MAX_TEXT_LENGTH)
     assert not arriving.is_cut
     arriving.append("b")
     assert arriving.is_cut

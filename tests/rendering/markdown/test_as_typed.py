@@ -125,6 +125,6 @@ def test_ten_megabytes_take_little_time_and_give_little_html(unit: str) -> None:
     text = unit * (10_000_000 // len(unit))
     with less_than_counting(to=100_000_000):  # measured: 10,000,000
         html = as_typed(text, PLAIN)
-    assert len(html) < 6 * budgets.LONGEST_TEXT
+    assert len(html) < 6 * budgets.MAX_TEXT_LENGTH
     assert html.count("<") < 10_000
     assert html.endswith(f"{budgets.TOO_LONG}</p></div>")

@@ -31,12 +31,12 @@ def page_of(pieces: list[str]) -> tuple[Element, LiveMarkdown]:
 
 
 TIGHT = {
-    "LONGEST_TEXT": 90,
-    "MOST_WEIGHT": 1500,
-    "LONGEST_BLOCK": 40,
-    "MOST_CELLS": 6,
+    "MAX_TEXT_LENGTH": 90,
+    "MAX_WEIGHT": 1500,
+    "MAX_BLOCK_LENGTH": 40,
+    "MAX_CELLS": 6,
     "DEEPEST": 3,
-    "MOST_DEFINED": 30,
+    "MAX_DEFINED": 30,
     "HEAVIEST_AT_ONCE": 350,
     "FORMULAS_AT_ONCE": 1,
 }
@@ -67,7 +67,7 @@ def test_a_streamed_bomb_ends_like_the_whole_text_and_stays_bounded(name: str) -
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_bomb_gives_more_html_than_a_browser_can_show(name: str) -> None:
-    assert len(render(TEXTS[name](1), PLAIN)) < 2 * budgets.MOST_WEIGHT
+    assert len(render(TEXTS[name](1), PLAIN)) < 2 * budgets.MAX_WEIGHT
 
 
 def rendering_work(text: str, piece: int = 1000) -> list[int]:
@@ -95,7 +95,7 @@ def rendering_work(text: str, piece: int = 1000) -> list[int]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("piece", [1000, 1_000_000])
 def test_no_call_does_more_work_than_fits_into_a_turn(name: str, piece: int) -> None:
-    most = budgets.WORK_A_TURN + budgets.HEAVIEST_AT_ONCE + budgets.MOST_DEFINED_IN_BLOCK
+    most = budgets.WORK_A_TURN + budgets.HEAVIEST_AT_ONCE + budgets.MAX_DEFINED_IN_BLOCK
     assert max(rendering_work(TEXTS[name](0.1), piece)) < most
 
 
@@ -120,7 +120,7 @@ def test_a_long_table_is_still_a_table() -> None:
 
 def test_the_rest_of_a_text_with_too_many_blocks_is_one_block() -> None:
     html = render("a\n\n" * 50_000 + "# The end")
-    assert html.count("<p>a</p>") == pytest.approx(budgets.MOST_WEIGHT / 240, rel=0.1)
+    assert html.count("<p>a</p>") == pytest.approx(budgets.MAX_WEIGHT / 240, rel=0.1)
     assert html.count('<div class="block" dir="auto">') == html.count("<p>a</p>") + 1
     assert html.count(budgets.TOO_MUCH_IN_TEXT) == 1
     assert "# The end</pre>" in html
@@ -129,7 +129,7 @@ def test_the_rest_of_a_text_with_too_many_blocks_is_one_block() -> None:
 def test_a_text_beyond_the_limit_ends_with_a_notice() -> None:
     html = render("word " * 300_000)
     assert html.endswith(f'<p class="as-written">{budgets.TOO_LONG}</p></div>')
-    assert html.count("word") == budgets.LONGEST_TEXT // 5
+    assert html.count("word") == budgets.MAX_TEXT_LENGTH // 5
 
 
 def test_an_ordinary_long_answer_is_not_cut() -> None:

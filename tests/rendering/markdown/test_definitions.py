@@ -25,7 +25,7 @@ def learned(text: str) -> Definitions:
         ("x\n[a]: /b", ""),
         ("- [a]: /b", ""),
         ("[a]:", ""),
-        ("[a]: " + "b" * budgets.LONGEST_DEFINITION, ""),
+        ("[a]: " + "b" * budgets.MAX_DEFINITION_LENGTH, ""),
     ],
 )
 def test_a_block_gets_the_definitions_that_it_uses(text: str, used: str) -> None:
@@ -34,7 +34,7 @@ def test_a_block_gets_the_definitions_that_it_uses(text: str, used: str) -> None
 
 def test_code_and_oversized_blocks_use_no_definitions() -> None:
     used = Used(learned("[a]: /b"))
-    fence, large = split("```\n[a]\n```\n" + "[a] " * budgets.LONGEST_BLOCK)
+    fence, large = split("```\n[a]\n```\n" + "[a] " * budgets.MAX_BLOCK_LENGTH)
     assert (used.of(fence), used.of(large)) == ("", "")
 
 
@@ -48,7 +48,7 @@ def test_definitions_reach_every_block() -> None:
 def test_a_long_url_is_not_repeated_without_limit() -> None:
     address = "http://a.b/" + "x" * 1900
     html = render(f"[a]: {address}\n\n" + "[a] " * 2000 + "\n\n" + "[a]\n\n" * 500)
-    assert len(html) < 2 * budgets.MOST_DEFINED + 200_000
+    assert len(html) < 2 * budgets.MAX_DEFINED + 200_000
     assert "<p>[a]</p>" in html  # beyond the limit it is no longer a link
 
 

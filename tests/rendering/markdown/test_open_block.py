@@ -10,7 +10,7 @@ from chatapp.rendering.markdown import Append, Change, LiveMarkdown, ReplaceLast
 from chatapp.rendering.markdown.arriving import Line
 from chatapp.rendering.markdown.block_html import markdown_html
 from chatapp.rendering.markdown.blocks import Block
-from chatapp.rendering.markdown.budgets import LONGEST_BLOCK
+from chatapp.rendering.markdown.budgets import MAX_BLOCK_LENGTH
 from chatapp.rendering.markdown.definitions import Definitions
 from chatapp.rendering.markdown.open_block import Prose, is_verbatim
 from tests.support.profile import scaled
@@ -47,7 +47,7 @@ def test_a_block_that_becomes_another_element_is_replaced() -> None:
 
 def test_code_and_oversized_blocks_are_verbatim() -> None:
     assert is_verbatim(Block("fence"), Line())
-    assert is_verbatim(Block("paragraph", size=LONGEST_BLOCK), open_line("a"))
+    assert is_verbatim(Block("paragraph", size=MAX_BLOCK_LENGTH), open_line("a"))
     assert not is_verbatim(Block("paragraph", size=100), open_line("a"))
 
 

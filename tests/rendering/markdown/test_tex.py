@@ -15,7 +15,7 @@ from tests.security.judge import breaches
 from tests.support.dom import fragment
 
 STYLES = Path(__file__).parents[3] / "static" / "css" / "formulas.css"
-LONGEST = 2000  # characters of a formula
+MAX_LENGTH = 2000  # characters of a formula
 
 # What opens a level of nesting, and what closes it.
 NESTED = {
@@ -271,7 +271,7 @@ def test_each_class_of_a_formula_has_a_style() -> None:
 @pytest.mark.parametrize("stack", [512 * 1024, 8 * 1024 * 1024])
 def test_no_nested_formula_crashes_the_process_or_takes_long(stack: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", EACH_AT_ITS_LIMIT, repr((NESTED, LONGEST, stack))],
+        [sys.executable, "-c", EACH_AT_ITS_LIMIT, repr((NESTED, MAX_LENGTH, stack))],
         capture_output=True,
         text=True,
         timeout=120,

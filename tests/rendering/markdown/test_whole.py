@@ -23,6 +23,6 @@ def test_plain_text_is_shown_below_the_notice() -> None:
 
 
 def test_plain_text_beyond_the_limit_is_cut() -> None:
-    html = render_plain("a" * (budgets.LONGEST_TEXT + 1), "Because.")
-    assert html.count("a" * budgets.LONGEST_TEXT) == 1
+    html = render_plain("a" * (budgets.MAX_TEXT_LENGTH + 1), "Because.")
+    assert html.count("a" * budgets.MAX_TEXT_LENGTH) == 1
     assert html.endswith(f"{budgets.TOO_LONG}</p></div>")

@@ -35,13 +35,13 @@ def test_typed_code_is_shown_without_colours_if_no_worker_answers(renderer: Rend
 
 
 async def test_a_worker_cuts_an_overlong_text_like_the_server(renderer: Renderer) -> None:
-    text = "word " * (budgets.LONGEST_TEXT // 5 + 1)
+    text = "word " * (budgets.MAX_TEXT_LENGTH // 5 + 1)
     html = (await renderer.arendered([text], WAIT_SECONDS))(text)
     assert html.endswith(f"{budgets.TOO_LONG}</p></div>")
 
 
 def test_an_evicted_text_is_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "MOST_CACHED_BYTES", 3000)
+    monkeypatch.setattr(texts, "MAX_CACHED_BYTES", 3000)
     small = Renderer(workers=1)
     small.rendered([CODE])
     for number in range(20):

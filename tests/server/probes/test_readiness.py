@@ -49,7 +49,7 @@ async def test_a_database_that_hangs_does_not_hang_the_probe(
     anyone: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hanging = Hanging()
-    monkeypatch.setattr(readiness, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(readiness, "MAX_WAIT", 0.05)
     monkeypatch.setattr(readiness, "connection", hanging)
     try:
         for _ in range(3):

@@ -16,7 +16,7 @@ ADD = "/admin/chatapp/toolserver/add/"
 
 @pytest.fixture(autouse=True)
 def long_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatapp.tools.toolbox.CHECK_SECONDS", 60.0)
+    monkeypatch.setattr("chatapp.tools.registry.CHECK_SECONDS", 60.0)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pytest_django import Settings
 from chatapp.accounts.second_factor import MFAAdapter
 from chatapp.colours import DARK, readable
 from chatapp.models import AuditEvent, Installation, Logo, User, branding
-from chatapp.models.logos import MOST_BYTES
+from chatapp.models.logos import MAX_BYTES
 from tests.support.pictures import SVG, WEBP, claimed_png, jpeg, png
 
 pytestmark = pytest.mark.django_db
@@ -159,7 +159,7 @@ def test_a_logo_is_public_and_served_with_its_media_type(
         (SVG, "Choose a PNG, JPEG or WebP image."),
         (b"GIF89a" + bytes(20), "Choose a PNG, JPEG or WebP image."),
         (png(2, 2)[:20], "Choose a PNG, JPEG or WebP image."),
-        (png(2, 2) + bytes(MOST_BYTES), "The file is too large. The limit is 256 KiB."),
+        (png(2, 2) + bytes(MAX_BYTES), "The file is too large. The limit is 256 KiB."),
         (claimed_png(60_000, 60_000), "The limit is 1,024 pixels per side."),
         (png(1025, 1), "The limit is 1,024 pixels per side."),
     ],

@@ -11,7 +11,7 @@ from django.test import Client
 
 from chatapp.accounts import erasures
 from chatapp.accounts.erasing import erase
-from chatapp.chat.keeping import STAY
+from chatapp.chat.bulk_actions import STAY
 from chatapp.models import AuditEvent, Conversation, LegalHold, Upstream, User, audit
 from chatapp.models.legal_holds import KEPT
 from tests.accounts.test_erasing import write

@@ -130,7 +130,7 @@ def test_the_page_counts_reviewers_and_views_of_the_list(
 def test_views_of_the_list_are_counted_up_to_a_maximum(
     alices: Client, olives: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatapp.staff.privacy.queries.MOST_LISTS", 2)
+    monkeypatch.setattr("chatapp.staff.privacy.queries.MAX_LISTS", 2)
     for _ in range(3):
         olives.get("/review/")
     page = " ".join(alices.get("/privacy/").text.split())

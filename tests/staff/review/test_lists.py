@@ -292,7 +292,7 @@ def test_pages_list_each_chat_once_without_gaps(
     ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
     monkeypatch.setattr(queries, "PAGE", 2)
-    for name in ("FIRST_BATCH", "PER_MATCH", "MOST_COUNTED"):  # so that it takes many batches
+    for name in ("FIRST_BATCH", "PER_MATCH", "MAX_COUNTED"):  # so that it takes many batches
         monkeypatch.setattr(queries, name, 1)
     made = [begin(ending=Ending.FAILED) for _ in range(9)]
     same = timezone.now()

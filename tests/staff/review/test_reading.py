@@ -199,7 +199,7 @@ def test_a_truncated_history_says_where_the_rest_is(
     ritas: Client, olives: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (history, reading):
-        monkeypatch.setattr(module, "MOST_STEPS", 3)
+        monkeypatch.setattr(module, "MAX_STEPS", 3)
     page = address(conversation.pk)
     for _ in range(3):
         opened(olives, conversation.pk)

@@ -160,7 +160,7 @@ def test_a_search_for_a_common_word_finds_the_newest_and_says_so(
     ritas: Client, alice: User, bob: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     several = [written(person, connected, "A", "Of the canary") for person in (alice, bob) * 2]
-    for name, count in {"NEWEST": 3, "MOST_ENTRIES": 3, "COMMON": 2}.items():
+    for name, count in {"NEWEST": 3, "MAX_ENTRIES": 3, "COMMON": 2}.items():
         monkeypatch.setattr(full_text_everywhere, name, count)
     everywhere = find_everywhere(terms("canary"))
     assert everywhere.is_cut
@@ -186,7 +186,7 @@ def test_an_earlier_end_day_finds_older_chats(
     Conversation.objects.filter(pk=old.pk).update(created_at=month_ago, updated_at=month_ago)
     old.messages.update(created_at=month_ago)
     assert list(reindex())
-    for name, count in {"NEWEST": 2, "MOST_ENTRIES": 1, "COMMON": common}.items():
+    for name, count in {"NEWEST": 2, "MAX_ENTRIES": 1, "COMMON": common}.items():
         monkeypatch.setattr(full_text_everywhere, name, count)
     where = searched(ritas, "canary")["Location"]
     assert rows(ritas.get(where).text) == [str(new.pk)]

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chatapp.models import Conversation, Message, User
 from chatapp.staff.review import queries
-from chatapp.staff.review.coming import SALT
+from chatapp.staff.review.return_link import SALT
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
 from tests.staff.review.conftest import Begin, review_of
@@ -79,7 +79,7 @@ def test_candidates_that_do_not_match_are_skipped_over_many_days(
         "NEIGHBOUR_BATCH": 5,
         "FIRST_BATCH": 3,
         "PER_MATCH": 1,
-        "MOST_COUNTED": 1,
+        "MAX_COUNTED": 1,
     }.items():
         monkeypatch.setattr(queries, name, value)
     wanted: list[str] = []

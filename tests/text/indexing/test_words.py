@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chatapp.text.indexing import Phrase, Term, entries, fold, name_marks, pieces, quoted, terms
-from chatapp.text.indexing.words import LONGEST, PAIRS, WORDS_OF_A_PART
+from chatapp.text.indexing.words import MAX_LENGTH, PAIRS, WORDS_OF_A_PART
 from tests.search.texts import FOUND, TEXTS
 
 
@@ -79,7 +79,7 @@ def test_the_words_of_any_text_are_bounded_and_contain_no_syntax(text: str) -> N
     [found] = entries(text)
     assert len(found) <= 2 * len(unicodedata.normalize("NFKD", text))
     for word in found:
-        assert 0 < len(word) <= LONGEST
+        assert 0 < len(word) <= MAX_LENGTH
         assert not [one for one in word if one.isspace() or (one.isascii() and not one.isalnum())]
         word.encode()
 

@@ -1,0 +1,115 @@
+"""Enforces a reply's budget: reserves tokens before each request and counts them while streaming.
+
+If no limit applies there is no purse, and none of this costs anything. While the database is
+unavailable a reply goes on, and whatever it spends beyond its reservation is charged at the save.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from urllib.parse import urlsplit
+
+from django.db import InterfaceError, OperationalError
+
+from chatapp.models import Upstream, Usage
+from chatapp.models.reservations import MAX_REQUESTED, Reservation, admit_again, remember_tools
+from chatapp.realtime.generation.storing import stored
+from chatapp.upstream.wire.dialects import OPENAI, RequestOptions
+from chatapp.upstream.wire.estimates import PromptSize
+from chatapp.upstream.wire.events import (
+    AnswerDelta,
+    Event,
+    ReasoningDelta,
+    RefusalDelta,
+    ToolCallDelta,
+)
+
+logger = logging.getLogger(__name__)
+
+# OpenAI's server refuses `max_tokens` for its newer models; other servers don't know the new name
+# (https://platform.openai.com/docs/api-reference/chat/create, `max_completion_tokens`).
+NEW_NAME, OLD_NAME = "max_completion_tokens", "max_tokens"
+OPENAI_HOSTS = ("openai.com", "openai.azure.com")
+
+
+class BudgetGuard:
+    """The budget of one reply or title; `end` is called when it is used up."""
+
+    def __init__(self, purse: Reservation | None, end: Callable[[], None]) -> None:
+        self.purse = purse
+        self.was_cut_short = False  # the request's `max_tokens` was lowered
+        self._end = end
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether the reservation has to grow right now."""
+        return self.purse is not None and self.purse.wants_more and not self.purse.was_refused
+
+    async def admitted(
+        self, size: PromptSize, earlier: Usage, options: RequestOptions, upstream: Upstream
+    ) -> RequestOptions:
+        """Reserve the tokens of a request and return its options, limited to the budget.
+
+        Ends the reply if the budget does not allow the request.
+        """
+        if (purse := self.purse) is None:
+            return options
+        remember_tools(upstream.pk, size.upper_tool_tokens)
+        admission = partial(admit_again, purse, size.upper_tokens, earlier)
+        try:
+            is_admitted = await stored(admission)
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("A request goes on without a budget reservation: %s", error)
+            is_admitted = True
+        if not is_admitted:
+            self._end()
+            await asyncio.sleep(0)  # lets the cancellation arrive
+        return self.told(options, upstream)
+
+    def told(self, options: RequestOptions, upstream: Upstream) -> RequestOptions:
+        """Return the options with `max_tokens` lowered to the budget.
+
+        A lower value set by an administrator stays.
+        """
+        if (purse := self.purse) is None:
+            return options
+        name, most = _token_limit_of(options.parameters, upstream)
+        affordable = max(1, purse.affordable // options.choices)
+        self.was_cut_short = affordable <= MAX_REQUESTED and (most is None or affordable < most)
+        if not self.was_cut_short:
+            purse.tell(most * options.choices if most else None)
+            return options
+        purse.tell(affordable * options.choices)
+        return replace(options, parameters={**options.parameters, name: affordable})
+
+    def count(self, events: Iterable[Event]) -> None:
+        """Count the text that has arrived; end the reply if that used up the budget."""
+        if self.purse:
+            self.purse.written += sum(map(_bytes_of, events))
+            self.end_if_over()
+
+    def end_if_over(self) -> None:
+        """End the reply if it has used up its budget."""
+        if self.purse and self.purse.is_over:
+            self._end()
+
+
+def _token_limit_of(parameters: Mapping[str, object], upstream: Upstream) -> tuple[str, int | None]:
+    """Return the parameter by which the upstream limits an answer, and its present value if set."""
+    for name in (NEW_NAME, OLD_NAME):
+        if type(most := parameters.get(name)) is int and most > 0:
+            return name, most
+    host = urlsplit(upstream.base_url).hostname or ""
+    is_openai = upstream.dialect == OPENAI.name or host.endswith(OPENAI_HOSTS)
+    return (NEW_NAME if is_openai else OLD_NAME), None
+
+
+def _bytes_of(event: Event) -> int:
+    match event:
+        case AnswerDelta() | ReasoningDelta() | RefusalDelta():
+            return len(event.text.encode(errors="replace"))
+        case ToolCallDelta():
+            return len((event.name + event.arguments).encode(errors="replace"))
+    return 0

@@ -1,0 +1,67 @@
+"""Thread pools that run synchronous work and limit how much of it runs at once.
+
+Starting a thread for each request would block the event loop until the system schedules the thread,
+and each would need its own database connection. All threads share the interpreter's lock: the more
+of them want it, the longer the event loop waits for it, and with it every running reply.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from asgiref.sync import sync_to_async
+
+from chatapp.concurrency.event_loop import ConcurrencyLimiter
+
+LONG_SECONDS = 0.1  # then work is assumed to be waiting for I/O and stops counting
+FINISH_SECONDS = 1.0
+
+T = TypeVar("T")
+
+_working: set[asyncio.Task[Any]] = set()  # in all lanes
+
+
+async def finish() -> None:
+    """Wait until all lanes are idle. Cancel work that takes longer than `FINISH_SECONDS`.
+
+    An asynchronous view runs in the event loop while its thread waits for it. If the loop stopped
+    first, the thread would wait forever, and Python's exit would wait for the thread.
+    """
+    if _working:
+        await asyncio.wait(_working, timeout=FINISH_SECONDS)
+    if _working:
+        for task in asyncio.all_tasks() - _working - {asyncio.current_task()}:
+            task.cancel()
+        await asyncio.wait(_working, timeout=FINISH_SECONDS)
+
+
+class BoundedThreadPool:
+    """A pool of `threads`, of which `at_once` start work at a time; the rest waits in order.
+
+    Work that runs longer than `LONG_SECONDS` does not count, so that the others get a turn.
+    """
+
+    def __init__(self, threads: int, at_once: int, name: str) -> None:
+        # Made once, since `sync_to_async` inspects what it wraps.
+        self._in_thread = sync_to_async(
+            _call, thread_sensitive=False, executor=ThreadPoolExecutor(threads, name)
+        )
+        self._places = ConcurrencyLimiter(at_once, LONG_SECONDS)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run `work` in a thread and return its result.
+
+        If the caller is cancelled before its turn, `work` never starts. Once started it runs to its
+        end and keeps its place until then.
+        """
+        place = await self._places.begin()
+        working: asyncio.Task[T] = asyncio.create_task(self._in_thread(work))
+        _working.add(working)
+        working.add_done_callback(_working.discard)
+        working.add_done_callback(lambda _: place.give_back())
+        return await asyncio.shield(working)
+
+
+def _call(work: Callable[[], T]) -> T:
+    return work()

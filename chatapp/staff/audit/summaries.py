@@ -1,0 +1,148 @@
+"""Events in words: actor, action, target and details."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from django.utils.text import Truncator
+
+from chatapp.models import AuditEvent
+from chatapp.models.audit import ACTIONS
+from chatapp.staff.audit.queries import Names, references_in
+
+THINGS = {
+    "user": "person",
+    "toolserver": "tool server",
+    "reviewpolicy": "policy",
+    "auditevent": "event",
+    "reviewrule": "rule",
+    "reviewview": "view",
+    "reviewsample": "sample",
+}
+LABELS = {"ip": "IP address", "login": "Name entered", "asked": "Filter"}
+SOMEBODY = "Someone"
+NOBODY = "someone without an account"
+TERMINAL = "The server's terminal"
+HOUSEKEEPING = "Housekeeping"
+MAX_NAME_LENGTH = 80
+# Only the actor is named if the actor is also the target.
+OF_ONESELF = {"person.signed_in", "person.signed_out", "person.joined"}
+WITHOUT_ACTOR = {
+    "person.sign_in_failed": SOMEBODY,
+    "retention.applied": HOUSEKEEPING,
+    "log.emptied": HOUSEKEEPING,
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A field, before and after."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class EventSummary:
+    number: int
+    at: datetime
+    actor: str
+    words: str
+    target: str  # "" if there is none, or it would repeat the actor
+    about: str  # the target as the filter takes it
+    facts: Sequence[tuple[str, str]]
+    changes: Sequence[Change]
+    is_erased: bool
+
+    @classmethod
+    def of(cls, event: AuditEvent, names: Names) -> Self:
+        detail = getattr(event, "detail", None)
+        said = _resolved(detail.said if detail else {}, names)
+        is_own = event.target_type == "user" and event.target == str(event.actor)
+        return cls(
+            number=event.sequence,
+            at=event.at,
+            actor=_actor(event, names, said),
+            words=ACTIONS.get(event.action, event.action),
+            target="" if is_own and event.action in OF_ONESELF else _target(event, names, said),
+            about=event.target,
+            facts=_facts(said),
+            changes=_changes(said),
+            is_erased=bool(detail and detail.is_erased),
+        )
+
+
+def words_of(action: str) -> str:
+    words = ACTIONS[action]
+    return words[0].upper() + words[1:]
+
+
+def _actor(event: AuditEvent, names: Names, said: Mapping[str, Any]) -> str:
+    if event.actor is None:
+        return WITHOUT_ACTOR.get(event.action, TERMINAL)
+    return _person(event.actor, names, said.get("actor"))
+
+
+def _target(event: AuditEvent, names: Names, said: Mapping[str, Any]) -> str:
+    """Return the target in words, by its present name or else by the one in the detail."""
+    thing = f"{THINGS.get(event.target_type, event.target_type)} {event.target}"
+    if not event.target:
+        is_nobody = event.action == "person.sign_in_failed"
+        return str(said.get("login") or (NOBODY if is_nobody else ""))
+    if event.target_type == "user" and event.target.isdecimal():
+        return _person(int(event.target), names, said.get("about"))
+    name = names.get((event.target_type, event.target)) or said.get("about", "")
+    called = Truncator(name).chars(MAX_NAME_LENGTH)
+    if called.lower() == thing:
+        return f"({thing})"
+    return f"{called} ({thing})" if called else thing
+
+
+def _person(pk: int, names: Names, known: object = None) -> str:
+    return names.get(("user", str(pk))) or str(known or f"person {pk}, erased")
+
+
+def _resolved(said: Mapping[str, Any], names: Names) -> dict[str, Any]:
+    """Return the detail with people's present names instead of their ids."""
+    resolved = dict(said)
+    for part, name, pk in references_in(said):
+        if part:
+            resolved[part] = {**resolved[part], name: _person(pk, names)}
+        else:
+            resolved[name] = _person(pk, names)
+    return resolved
+
+
+def _facts(said: Mapping[str, Any]) -> list[tuple[str, str]]:
+    known = {"actor", "about", "before", "after"}
+    return [
+        (LABELS.get(name, name.replace("_", " ").capitalize()), _text(value))
+        for name, value in said.items()
+        if name not in known
+    ]
+
+
+def _changes(said: Mapping[str, Any]) -> list[Change]:
+    before, after = _fields(said.get("before")), _fields(said.get("after"))
+    return [
+        Change(name.replace("_", " "), _text(before.get(name)), _text(after.get(name)))
+        for name in {**before, **after}
+    ]
+
+
+def _fields(said: Any) -> dict[str, Any]:
+    """Return a detail's fields; a single value without a name is the field "value"."""
+    return said if isinstance(said, dict) else {} if said is None else {"value": said}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and all(isinstance(one, str | int) for one in value):
+        return ", ".join(map(str, value)) or "none"
+    if value is None or value == "":
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,130 @@
+"""Views for a reviewer's decisions about one conversation.
+
+A decision sent from a page that is out of date, because another reviewer has changed the review, is
+refused with a message that says what was changed.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from uuid import UUID
+
+from django.contrib import messages
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp.accounts.staff import reviewers_only
+from chatapp.db.primary_keys import parse_pk
+from chatapp.models import Refused, Review, ReviewLabel, User, audit
+from chatapp.sessions.idle_sessions import leave_unused
+from chatapp.staff.review import decisions
+from chatapp.staff.review.decisions import Done
+from chatapp.staff.review.forms import NoteForm
+from chatapp.staff.review.history import last_acts_of
+from chatapp.staff.review.names import Names
+from chatapp.staff.review.queries import reviewable
+from chatapp.staff.review.reading import conversation_page
+from chatapp.staff.review.return_link import back_to
+
+GONE = (
+    "Nothing was saved, because something this refers to was just deleted. Check the page and try "
+    "again."
+)
+Act = Callable[[HttpRequest, Review, User], Done]
+
+
+def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
+    """Return the view for an act, which records the action and detail that the act returns."""
+
+    @require_POST
+    @reviewers_only
+    @wraps(act)
+    def view(request: HttpRequest, pk: UUID) -> HttpResponse:
+        assert isinstance(request.user, User)
+        try:
+            with transaction.atomic():
+                # A concurrent deletion waits for this transaction, or this one for the deletion.
+                existing = reviewable().select_for_update(no_key=True, of=("self",))
+                found = get_object_or_404(existing, pk=pk)
+                review = Review.held(found.pk)
+                _refuse_old_page(request, review, request.user)
+                action, detail = act(request, review, request.user)
+                audit.record(action, actor=request.user, about=found, detail=detail)
+        except Refused as refused:
+            messages.error(request, str(refused))
+            if typed := request.POST.get("text"):  # keep the text of a note
+                form = NoteForm(initial={"text": typed, "message": request.POST.get("message")})
+                return conversation_page(request, pk, form, HTTPStatus.CONFLICT)
+        except IntegrityError:  # at commit: a label or a message is gone
+            messages.error(request, GONE)
+        return back_to(request, pk)
+
+    return view
+
+
+def _refuse_old_page(request: HttpRequest, review: Review, reviewer: User) -> None:
+    """Raise `Refused`, saying who did what, if the review has changed since the page was drawn."""
+    sent = request.POST.get("version", "")
+    if sent == str(review.version):
+        return
+    missed = max(review.version - parse_pk(sent), 0)
+    names = Names.of(review.conversation, reviewer, None)
+    recent = last_acts_of(review.conversation, names, missed)
+    said = f" What changed: {recent}." if recent else ""
+    raise Refused(
+        f"Nothing was saved, because this chat's review has changed.{said} Check the page and try "
+        "again."
+    )
+
+
+@_deciding
+def claim(_request: HttpRequest, review: Review, by: User) -> Done:
+    return decisions.claim(review, by)
+
+
+@_deciding
+def release(_request: HttpRequest, review: Review, by: User) -> Done:
+    return decisions.release(review, by)
+
+
+@_deciding
+def verdict(request: HttpRequest, review: Review, by: User) -> Done:
+    """Set the verdict, or remove it if it is the present one."""
+    given = decisions.verdict_of(request.POST.get("verdict", ""))
+    return decisions.decide(review, by, "" if given == review.verdict else given)
+
+
+@_deciding
+def labels(request: HttpRequest, review: Review, _by: User) -> Done:
+    sent = list(map(parse_pk, request.POST.getlist("labels")))
+    chosen = ReviewLabel.objects.filter(pk__in=sent)
+    return decisions.label(review, chosen)
+
+
+@_deciding
+def note(request: HttpRequest, review: Review, by: User) -> Done:
+    form = NoteForm(request.POST)
+    if not form.is_valid():
+        raise Refused(form.refusal)
+    message = form.cleaned_data["message"]
+    existing = review.conversation.messages.filter(deleted_at=None)
+    if message and not existing.filter(pk=message).exists():
+        raise Refused("The message no longer exists. Add the note without it.")
+    review.note(form.cleaned_data["text"], by, message)
+    return "review.noted", {}
+
+
+@require_GET
+@reviewers_only
+def changes(request: HttpRequest, pk: UUID) -> JsonResponse:
+    """Return in words the last change since a version of the review; {"told": ""} if none."""
+    assert isinstance(request.user, User)
+    leave_unused(request)
+    found = get_object_or_404(reviewable(), pk=pk)
+    review = Review.objects.filter(pk=found.pk).first()
+    is_same = request.GET.get("version") == str(review.version if review else 0)
+    act = "" if is_same else last_acts_of(found, Names.of(found, request.user, None), 1)
+    return JsonResponse({"told": act and f"{act}. Reload to see it."})

@@ -1,0 +1,138 @@
+"""Saving a filter as a view, and drawing a random sample from its results."""
+
+from contextlib import suppress
+from decimal import Decimal
+
+from django import forms
+from django.contrib import messages
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST
+
+from chatapp.accounts.staff import reviewers_only
+from chatapp.models import Refused, ReviewSample, ReviewView, User, audit
+from chatapp.models.review_views import MAX_NAME_LENGTH
+from chatapp.staff.review.filters import FilterForm
+from chatapp.staff.review.forms import SentForm
+from chatapp.text.visible import VisibleCharField
+
+NAMELESS = {"required": "Enter a name first."}
+MIN_PERCENT = Decimal("0.1")
+TRIES = 3  # to draw a sample
+
+
+class ViewForm(SentForm):
+    name = VisibleCharField(max_length=MAX_NAME_LENGTH, error_messages=NAMELESS)
+    is_shared = forms.BooleanField(required=False)
+
+
+class SampleForm(SentForm):
+    name = VisibleCharField(max_length=MAX_NAME_LENGTH, error_messages=NAMELESS)
+    share = forms.DecimalField(
+        min_value=MIN_PERCENT,
+        max_value=100,
+        max_digits=4,
+        decimal_places=1,
+        error_messages=dict.fromkeys(
+            ("required", "invalid", "min_value", "max_value", "max_decimal_places", "max_digits"),
+            "Enter the percentage to draw, from 0.1 to 100.",
+        ),
+    )
+
+
+@require_POST
+@reviewers_only
+def save_view(request: HttpRequest) -> HttpResponse:
+    """Save a view. It replaces the reviewer's view with the same name."""
+    assert isinstance(request.user, User)
+    form = ViewForm(request.POST)
+    filters = FilterForm(request.POST, reviewer=request.user)
+    asked = filters.kept
+    if not form.is_valid():
+        messages.error(request, form.refusal)
+    elif "person" in filters.errors:
+        messages.error(request, "Nothing was saved, because no one has this name.")
+    elif not asked:
+        messages.error(request, "Filter the list first. A view saves the filter.")
+    else:
+        name, is_shared = form.cleaned_data["name"], form.cleaned_data["is_shared"]
+        with transaction.atomic():
+            view, _ = ReviewView.objects.update_or_create(
+                maker=request.user, name=name, defaults={"asked": asked, "is_shared": is_shared}
+            )
+            detail = {"asked": _recorded(filters)}
+            audit.record("reviewview.saved", actor=request.user, about=view, detail=detail)
+        messages.success(request, f"{view} was saved. Find it above the list.")
+    return _to_list(asked)
+
+
+@require_POST
+@reviewers_only
+def delete_view(request: HttpRequest, pk: int) -> HttpResponse:
+    assert isinstance(request.user, User)
+    with transaction.atomic():
+        view = get_object_or_404(ReviewView, pk=pk, maker=request.user)
+        audit.record("reviewview.deleted", actor=request.user, about=view)
+        view.delete()
+    messages.success(request, f"The view {view} was deleted.")
+    return redirect("review")
+
+
+@require_POST
+@reviewers_only
+def draw_sample(request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    form = SampleForm(request.POST)
+    filters = FilterForm(request.POST, reviewer=request.user)
+    asked = filters.kept
+    if not form.is_valid():
+        messages.error(request, form.refusal)
+        return _to_list(asked)
+    if not filters.is_valid():
+        messages.error(request, "Nothing was drawn, because the filter has errors.")
+        return _to_list(asked)
+    name, share = form.cleaned_data["name"], form.cleaned_data["share"]
+    try:
+        drawn = _drawn(name, share, filters, request.user)
+    except Refused as refused:
+        messages.error(request, str(refused))
+        return _to_list(asked)
+    messages.success(request, f"{drawn} has {drawn.size:,} chat{'' if drawn.size == 1 else 's'}.")
+    return _to_list({"sample": str(drawn.pk)})
+
+
+def _drawn(name: str, share: Decimal, filters: FilterForm, by: User) -> ReviewSample:
+    """Draw and record a sample, again if a conversation is deleted meanwhile. Raises `Refused`."""
+    for _ in range(TRIES):
+        with suppress(IntegrityError), transaction.atomic():
+            found = filters.asked.conversations().order_by()
+            drawn = ReviewSample.draw(name, share, found, by, filters.kept)
+            detail = {"asked": _recorded(filters), "share": str(share), "size": drawn.size}
+            audit.record("reviewsample.drawn", actor=by, about=drawn, detail=detail)
+            return drawn
+    raise Refused("Chats are being deleted right now. Draw the sample again.")
+
+
+@require_POST
+@reviewers_only
+def delete_sample(request: HttpRequest, pk: int) -> HttpResponse:
+    """Delete a sample. Its conversations keep their reviews."""
+    assert isinstance(request.user, User)
+    with transaction.atomic():
+        sample = get_object_or_404(ReviewSample, pk=pk)
+        audit.record("reviewsample.deleted", actor=request.user, about=sample)
+        sample.delete()
+    messages.success(request, f"The sample {sample} was deleted.")
+    return redirect("review")
+
+
+def _recorded(form: FilterForm) -> dict[str, object]:
+    """Return the audit log's form of the fields that are stored."""
+    return {name: value for name, value in form.recorded.items() if name in form.kept}
+
+
+def _to_list(asked: dict[str, str]) -> HttpResponse:
+    return redirect(f"{reverse('review')}?{urlencode(asked)}")

@@ -191,7 +191,7 @@ def generated_secret(path: Path) -> str:
     except OSError as error:
         trouble = problem_of_error(error, path.parent)
         raise ImproperlyConfigured(
-            f"DATA_DIR can't be used: {trouble.found}. {trouble.cure}"
+            f"DATA_DIR can't be used: {trouble.found}. {trouble.remedy}"
         ) from error
 
 

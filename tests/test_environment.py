@@ -1,4 +1,4 @@
-"""The readers of the environment: each bad value gets a sentence with the cure, and no secret."""
+"""The readers of the environment: each bad value gets a sentence with the remedy, and no secret."""
 
 import stat
 from collections.abc import Callable

@@ -16,7 +16,7 @@ class DiskProblem(NamedTuple):
     """What is wrong and what to do about it, as text for the operator."""
 
     found: str
-    cure: str
+    remedy: str
 
 
 def problem_of_folder(folder: Path) -> DiskProblem | None:

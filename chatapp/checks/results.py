@@ -1,8 +1,8 @@
 """Results of checks: what was checked, what was found, and what to do about it.
 
 The doctor, which checks this installation, and the check of an upstream report everything as
-findings; the caller formats them for a terminal or a page. Quoted text of others is kept apart, in
-`said`, so that no caller has to parse a sentence.
+results; the caller formats them for a terminal or a page. Quoted text of others is kept apart, in
+`quote`, so that no caller has to parse a sentence.
 
 Texts are not escaped. Pass text from outside through `printable` before writing it to a terminal.
 """
@@ -21,33 +21,33 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One result: `found` is a clause without full stop, `cure` is sentences on what to do."""
+    """One result: `found` is a clause without full stop, `remedy` is sentences on what to do."""
 
     what: str
-    verdict: Status
+    status: Status
     found: str
-    cure: str = ""
-    said: str = ""  # the exact words of what was checked
+    remedy: str = ""
+    quote: str = ""  # the exact words of what was checked
 
 
-def ok(what: str, found: str, cure: str = "") -> CheckResult:
-    return CheckResult(what, Status.OK, found, cure)
+def ok(what: str, found: str, remedy: str = "") -> CheckResult:
+    return CheckResult(what, Status.OK, found, remedy)
 
 
-def note(what: str, found: str, cure: str) -> CheckResult:
-    return CheckResult(what, Status.NOTE, found, cure)
+def note(what: str, found: str, remedy: str) -> CheckResult:
+    return CheckResult(what, Status.NOTE, found, remedy)
 
 
-def warning(what: str, found: str, cure: str) -> CheckResult:
-    return CheckResult(what, Status.WARNING, found, cure)
+def warning(what: str, found: str, remedy: str) -> CheckResult:
+    return CheckResult(what, Status.WARNING, found, remedy)
 
 
-def failed(what: str, found: str, cure: str, said: str = "") -> CheckResult:
-    return CheckResult(what, Status.FAILED, found, cure, said)
+def failed(what: str, found: str, remedy: str, quote: str = "") -> CheckResult:
+    return CheckResult(what, Status.FAILED, found, remedy, quote)
 
 
-def skipped(what: str, found: str, cure: str = "") -> CheckResult:
-    return CheckResult(what, Status.SKIPPED, found, cure)
+def skipped(what: str, found: str, remedy: str = "") -> CheckResult:
+    return CheckResult(what, Status.SKIPPED, found, remedy)
 
 
 def printable(text: str) -> str:

@@ -1,8 +1,8 @@
 """The doctor: checks what is right and wrong with this installation.
 
-Each check is a function that yields a `Finding` for each thing it examined: a verdict, what was
+Each check is a function that yields a `CheckResult` for each thing it examined: a status, what was
 found and, if it is wrong, what to set or run. A check changes nothing, prints nothing and puts no
-secret into a finding. `manage.py doctor` runs the checks in order and prints the findings.
+secret into a result. `manage.py doctor` runs the checks in order and prints the results.
 
 `probe` is the app's side of the checks that go through the public URL: endpoints that answer only
 requests signed with this installation's secret key.

@@ -11,7 +11,7 @@ from chatapp.doctor import probe
 from chatapp.doctor.public import Public
 from chatapp.doctor.report import reason
 
-_CURE = "Turn the proxy's buffering off (nginx: proxy_buffering off)."
+_REMEDY = "Turn the proxy's buffering off (nginx: proxy_buffering off)."
 
 
 @dataclass
@@ -58,13 +58,13 @@ def http_buffering(public: Public) -> Iterator[CheckResult]:
             for line in response.iter_lines():
                 arrivals.take(line)
     except (httpx.HTTPError, ValueError) as error:
-        yield warning("HTTP streaming", reason(error), _CURE)
+        yield warning("HTTP streaming", reason(error), _REMEDY)
         return
     if arrivals.are_buffered:
         found = (
             f"is buffered: a line arrived {arrivals.lateness:.1f} s late. Replies use the "
             "WebSocket, so they may be unaffected"
         )
-        yield warning("HTTP streaming", found, _CURE)
+        yield warning("HTTP streaming", found, _REMEDY)
     else:
         yield ok("HTTP streaming", str(arrivals))

@@ -1,4 +1,4 @@
-"""The whole examination: runs all checks in order and yields their findings one at a time.
+"""The whole examination: runs all checks in order and yields their results one at a time.
 
 Checks that have to wait come last. The quiet socket is opened before the other checks of the public
 URL, so that it is idle while they run.
@@ -39,7 +39,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Title:
-    """A heading for the findings that follow."""
+    """A heading for the results that follow."""
 
     text: str
 
@@ -60,9 +60,9 @@ def examine(
     yield from database.database(unpooled_connection(settings.DATABASES, LOCK_SECONDS))
     yield Title("Messages between processes")
     has_redis = False
-    for finding in layer.redis_server(settings.REDIS_URL):
-        has_redis |= finding.verdict in (Status.OK, Status.WARNING)
-        yield finding
+    for result in layer.redis_server(settings.REDIS_URL):
+        has_redis |= result.status in (Status.OK, Status.WARNING)
+        yield result
     yield Title("This machine")
     yield from machine.disk(settings.DATA_DIR)
     yield from machine.data_dir(settings.DATA_DIR)
@@ -121,9 +121,9 @@ def _public(
     yield from tls.certificate(url)
     outside = stack.enter_context(public.Public(url))
     answers = True
-    for finding in public.answers(outside):
-        answers &= finding.verdict is not Status.FAILED
-        yield finding
+    for result in public.answers(outside):
+        answers &= result.status is not Status.FAILED
+        yield result
     if not answers:
         yield skipped("Other checks", "the app does not answer at this address")
         return None
@@ -137,9 +137,9 @@ def _public(
         return None
     yield from forwarding.check_forwarding(outside, seen)
     opens = False
-    for finding in websocket.upgrade(outside):
-        opens |= finding.verdict is Status.OK
-        yield finding
+    for result in websocket.upgrade(outside):
+        opens |= result.status is Status.OK
+        yield result
     quiet = stack.enter_context(websocket.QuietSocket(outside, idle_seconds)) if opens else None
     yield from public.body_size(outside)
     yield from buffering.http_buffering(outside)

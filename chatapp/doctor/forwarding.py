@@ -31,7 +31,7 @@ class SeenRequest:
 
 
 def fetch_seen_request(public: Public) -> SeenRequest | CheckResult:
-    """Return what the app sees of a request from here, or a finding that says why it is unknown."""
+    """Return what the app sees of a request from here, or a result that says why it is unknown."""
     try:
         response = public.http.get("/probe/seen", headers=public.headers)
         answer = response.json() if response.status_code == 200 else None

@@ -28,11 +28,11 @@ def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[Ch
         return
     usage = shutil.disk_usage(directory)
     found = f"{_size(usage.free)} of {_size(usage.total)} at {directory}"
-    cure = "Free space there, or move DATA_DIR to a larger disk."
+    remedy = "Free space there, or move DATA_DIR to a larger disk."
     if usage.free < too_few:
-        yield failed("Free disk", found, cure)
+        yield failed("Free disk", found, remedy)
     elif usage.free < few:
-        yield warning("Free disk", found, cure)
+        yield warning("Free disk", found, remedy)
     else:
         yield ok("Free disk", found)
 

@@ -85,12 +85,12 @@ def body_size(public: Public) -> Iterator[CheckResult]:
     """Check that a body of the largest size that the app accepts gets through."""
     size = min(settings.CHATAPP_MAX_BODY_BYTES, MAX_BODY_BYTES)
     shown = f"{size / 1024:.0f} KiB"
-    cure = f"Raise the proxy's limit (nginx: client_max_body_size {ceil(size / MIB)}m)."
+    remedy = f"Raise the proxy's limit (nginx: client_max_body_size {ceil(size / MIB)}m)."
     try:
         response = public.http.post("/probe/body", content=b"x" * size, headers=public.headers)
         received = response.json().get("bytes") if response.status_code == 200 else None
     except (httpx.HTTPError, ValueError, AttributeError) as error:
-        yield failed("Upload", f"a body of {shown}: {reason(error)}", cure)
+        yield failed("Upload", f"a body of {shown}: {reason(error)}", remedy)
         return
     if received == size:
         yield ok("Upload", f"a body of {shown} gets through")
@@ -98,5 +98,5 @@ def body_size(public: Public) -> Iterator[CheckResult]:
         yield failed(
             "Upload",
             f"a body of {shown} is answered with {response.status_code}",
-            cure,
+            remedy,
         )

@@ -1,4 +1,4 @@
-"""Format findings for a terminal, and phrases that several checks share."""
+"""Format results for a terminal, and phrases that several checks share."""
 
 import re
 import textwrap
@@ -7,27 +7,27 @@ from collections.abc import Iterable
 
 from chatapp.checks.results import CheckResult, Status, ok, printable, warning
 
-_VERDICT_WIDTH = 9
+_STATUS_WIDTH = 9
 _NAME_WIDTH = 17
 _MAX_FOUND = 400
 
 
-def lines(finding: CheckResult, width: int = 80) -> list[str]:
-    """Format a finding as lines: the verdict, the name, and beside them what was found."""
-    margin = 2 + _VERDICT_WIDTH + _NAME_WIDTH
+def lines(result: CheckResult, width: int = 80) -> list[str]:
+    """Format a result as lines: the status, the name, and beside them what was found."""
+    margin = 2 + _STATUS_WIDTH + _NAME_WIDTH
     room = max(30, width - margin)
-    found = f"{finding.found}: {finding.said}" if finding.said else finding.found
+    found = f"{result.found}: {result.quote}" if result.quote else result.found
     first, *rest = _wrapped(found, room) or [""]
-    name = f"{finding.what:<{_NAME_WIDTH - 1}} "
-    head = f"  {finding.verdict:<{_VERDICT_WIDTH}}{name}{first}".rstrip()
-    cure = _wrapped(finding.cure, room - 2)
-    advice = [f"{'→ ' if at == 0 else '  '}{line}" for at, line in enumerate(cure)]
+    name = f"{result.what:<{_NAME_WIDTH - 1}} "
+    head = f"  {result.status:<{_STATUS_WIDTH}}{name}{first}".rstrip()
+    remedy = _wrapped(result.remedy, room - 2)
+    advice = [f"{'→ ' if at == 0 else '  '}{line}" for at, line in enumerate(remedy)]
     return [head, *(" " * margin + line for line in rest + advice)]
 
 
-def summary(findings: Iterable[CheckResult]) -> str:
-    """Return the count of each verdict, such as `1 failed, 2 warnings, 14 ok.`"""
-    count = Counter(finding.verdict for finding in findings)
+def summary(results: Iterable[CheckResult]) -> str:
+    """Return the count of each status, such as `1 failed, 2 warnings, 14 ok.`"""
+    count = Counter(result.status for result in results)
     parts = [
         f"{count[Status.FAILED]} failed",
         f"{count[Status.WARNING]} warning{'' if count[Status.WARNING] == 1 else 's'}",
@@ -55,7 +55,7 @@ def milliseconds(seconds: float) -> str:
 
 
 def clock_result(what: str, ahead: float, tolerance: float) -> CheckResult:
-    """Return a finding about a clock that is `ahead` seconds ahead of this machine's."""
+    """Return a result about a clock that is `ahead` seconds ahead of this machine's."""
     if abs(ahead) <= tolerance:
         return ok(what, f"differs by {abs(ahead):.1f} s")
     return warning(

@@ -117,8 +117,8 @@ def _key_of_environment(key: str) -> CheckResult:
     is_simple = len(set(key)) < base.SECRET_KEY_MIN_UNIQUE_CHARACTERS
     if is_short or is_simple or key.startswith(base.SECRET_KEY_INSECURE_PREFIX):
         found = f"SECRET_KEY has {len(key)} characters" if is_short else "SECRET_KEY can be guessed"
-        cure = f"Set it to what this prints: {_RANDOM}. {_COST_OF_A_NEW_KEY}"
-        return failed("Secret key", found, cure)
+        remedy = f"Set it to what this prints: {_RANDOM}. {_COST_OF_A_NEW_KEY}"
+        return failed("Secret key", found, remedy)
     return ok("Secret key", f"SECRET_KEY, {len(key)} characters; the same for every process")
 
 
@@ -226,8 +226,8 @@ def django_checks() -> Iterator[CheckResult]:
 
 def _from_django(message: Any) -> CheckResult:
     text = " ".join(str(message.msg).split())
-    cure = (
+    remedy = (
         " ".join(str(message.hint or "").split()) or "See Django's documentation of system checks."
     )
-    verdict = failed if message.level >= checks.ERROR else warning
-    return verdict("Django's checks", f"{message.id or 'unnamed'}: {text}", cure)
+    result_of = failed if message.level >= checks.ERROR else warning
+    return result_of("Django's checks", f"{message.id or 'unnamed'}: {text}", remedy)

@@ -25,7 +25,7 @@ WAIT_SECONDS = 15.0
 # Next to the page's own socket, so that a proxy's rules for that one apply here too.
 SOCKET_PATH = "/ws/probe/"
 
-_UPGRADE_CURE = (
+_UPGRADE_REMEDY = (
     "Configure the proxy for WebSockets (nginx: proxy_http_version 1.1; proxy_set_header "
     'Upgrade $http_upgrade; proxy_set_header Connection "upgrade").'
 )
@@ -118,10 +118,10 @@ def upgrade(public: Public) -> Iterator[CheckResult]:
             f"the upgrade is answered with {status}",
             "Run doctor with the app's SECRET_KEY, and configure the proxy to pass on headers."
             if status == 403
-            else _UPGRADE_CURE,
+            else _UPGRADE_REMEDY,
         )
     except (WebSocketException, OSError, ValueError) as error:
-        yield failed("WebSocket", f"no upgrade: {reason(error)}", _UPGRADE_CURE)
+        yield failed("WebSocket", f"no upgrade: {reason(error)}", _UPGRADE_REMEDY)
     else:
         yield ok("WebSocket", f"opens in {milliseconds(time.monotonic() - started)}")
         yield _origin(public, seen)
@@ -147,7 +147,7 @@ def socket_buffering(public: Public) -> Iterator[CheckResult]:
             for _ in range(probe.PIECES):
                 arrivals.take(socket.recv(WAIT_SECONDS))
     except (WebSocketException, OSError, ValueError) as error:
-        yield failed("Streaming", reason(error), _UPGRADE_CURE)
+        yield failed("Streaming", reason(error), _UPGRADE_REMEDY)
         return
     if arrivals.are_buffered:
         yield failed(
@@ -192,7 +192,7 @@ class QuietSocket:
 
     def __init__(self, public: Public, seconds: float) -> None:
         self._public, self._seconds = public, seconds
-        self._finding: CheckResult | None = None
+        self._found: CheckResult | None = None
         self._thread: threading.Thread | None = None
         self._stack = ExitStack()
 
@@ -202,7 +202,7 @@ class QuietSocket:
             self._socket = self._stack.enter_context(Socket(self._public))
             self._socket.recv(WAIT_SECONDS)
         except (WebSocketException, OSError) as error:
-            self._finding = failed("Idle socket", f"no upgrade: {reason(error)}", _UPGRADE_CURE)
+            self._found = failed("Idle socket", f"no upgrade: {reason(error)}", _UPGRADE_REMEDY)
         else:
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
@@ -215,12 +215,12 @@ class QuietSocket:
             self._thread.join(WAIT_SECONDS)
 
     def wait(self, progress: Callable[[float], None] = lambda left: None) -> CheckResult:
-        """Return the finding. `progress` gets the seconds left, about once a second."""
+        """Return the result. `progress` gets the seconds left, about once a second."""
         while self._thread and self._thread.is_alive():
             progress(max(0.0, self._started + self._seconds - time.monotonic()))
             self._thread.join(1.0)
-        assert self._finding
-        return self._finding
+        assert self._found
+        return self._found
 
     def _watch(self) -> None:
         try:
@@ -230,11 +230,11 @@ class QuietSocket:
             self._socket.recv(WAIT_SECONDS)
         except (ConnectionClosed, TimeoutError):
             after = time.monotonic() - self._started
-            self._finding = failed(
+            self._found = failed(
                 "Idle socket",
                 f"was closed after {after:.0f} s without a message",
                 "Raise the proxy's idle timeout above the app's ping interval of 20 s (nginx: "
                 "proxy_read_timeout 300s; proxy_send_timeout 300s).",
             )
         else:
-            self._finding = ok("Idle socket", f"still open after {self._seconds:g} s of silence")
+            self._found = ok("Idle socket", f"still open after {self._seconds:g} s of silence")

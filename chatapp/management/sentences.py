@@ -22,7 +22,7 @@ def in_sentences() -> Iterator[None]:
         yield
     except Error as error:
         if trouble := problem_with(connection, error):
-            message = f"The database can't be used: {trouble.found}.\n{trouble.cure}"
+            message = f"The database can't be used: {trouble.found}.\n{trouble.remedy}"
             raise CommandError(message) from error
         raise
     except OSError as error:
@@ -30,5 +30,5 @@ def in_sentences() -> Iterator[None]:
         if directory not in (path := Path(error.filename or ""), *path.parents):
             raise
         trouble = problem_of_folder(directory) or problem_of_error(error, directory)
-        message = f"DATA_DIR can't be used: {trouble.found}.\n{trouble.cure}"
+        message = f"DATA_DIR can't be used: {trouble.found}.\n{trouble.remedy}"
         raise CommandError(message) from error

@@ -1,4 +1,4 @@
-"""Helpers that run checks and look up their findings."""
+"""Helpers that run checks and look up their results."""
 
 from collections.abc import Callable, Iterable
 
@@ -7,16 +7,16 @@ from chatapp.doctor.public import Public
 from tests.doctor.relay import Relay
 
 
-def verdicts(findings: Iterable[CheckResult]) -> dict[str, Status]:
-    return {finding.what: finding.verdict for finding in findings}
+def statuses(results: Iterable[CheckResult]) -> dict[str, Status]:
+    return {result.what: result.status for result in results}
 
 
-def only(findings: Iterable[CheckResult]) -> CheckResult:
-    """Return the only finding of a check; a warning or failure must have a cure."""
-    (finding,) = findings
-    if finding.verdict in (Status.WARNING, Status.FAILED):
-        assert finding.cure.endswith((".", ")."))
-    return finding
+def only(results: Iterable[CheckResult]) -> CheckResult:
+    """Return the only result of a check; a warning or failure must have a remedy."""
+    (result,) = results
+    if result.status in (Status.WARNING, Status.FAILED):
+        assert result.remedy.endswith((".", ")."))
+    return result
 
 
 def through(relay: Relay, check: Callable[[Public], Iterable[CheckResult]]) -> CheckResult:

@@ -13,10 +13,10 @@ from tests.support.live import Server
 @pytest.mark.thorough
 def test_a_buffering_proxy_is_found(server: Server) -> None:
     found = through(Relay(server.url, lump_seconds=0.8), buffering.http_buffering)
-    assert found.verdict is Status.WARNING
-    assert "proxy_buffering off" in found.cure
+    assert found.status is Status.WARNING
+    assert "proxy_buffering off" in found.remedy
     found = through(Relay(server.url, lump_seconds=0.8), websocket.socket_buffering)
-    assert found.verdict is Status.FAILED
+    assert found.status is Status.FAILED
 
 
 def test_lateness_is_the_extra_time_of_the_slowest_piece() -> None:

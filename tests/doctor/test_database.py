@@ -14,7 +14,7 @@ from chatapp import environment
 from chatapp.checks.results import Status
 from chatapp.doctor.database import database, is_usable
 from chatapp.models.connections import unpooled_connection
-from tests.doctor import verdicts
+from tests.doctor import statuses
 from tests.support.live import Site, free_port
 
 POSTGRES = os.environ.get("CI_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/postgres")
@@ -48,7 +48,7 @@ def migrated(site: Site, tmp_path: Path) -> Path:
 
 def test_a_good_database_passes(migrated: Path) -> None:
     before = migrated.read_bytes()
-    assert set(verdicts(database(sqlite(migrated))).values()) == {Status.OK}
+    assert set(statuses(database(sqlite(migrated))).values()) == {Status.OK}
     assert is_usable(sqlite(migrated))
     assert migrated.read_bytes() == before  # the attempted write was rolled back
 
@@ -57,22 +57,22 @@ def test_a_database_without_tables_is_not_migrated(tmp_path: Path) -> None:
     file = tmp_path / "empty.sqlite3"
     file.touch()
     *_, found = database(sqlite(file))
-    assert (found.what, found.verdict) == ("Migrated", Status.FAILED)
+    assert (found.what, found.status) == ("Migrated", Status.FAILED)
     assert "contenttypes.0001_initial" in found.found
-    assert "make upgrade" in found.cure
+    assert "make upgrade" in found.remedy
     assert not is_usable(sqlite(file))
 
 
 def test_a_read_only_database_is_not_writable(migrated: Path) -> None:
     found = {one.what: one for one in database(sqlite(f"file:{migrated}?mode=ro"))}
-    assert found["Writable"].verdict is Status.FAILED
+    assert found["Writable"].status is Status.FAILED
     assert "readonly" in found["Writable"].found
-    assert found["Migrated"].verdict is Status.OK
+    assert found["Migrated"].status is Status.OK
 
 
 def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
     file = tmp_path / "none.sqlite3"
-    assert verdicts(database(sqlite(file))) == {
+    assert statuses(database(sqlite(file))) == {
         "Reachable": Status.FAILED,
         "Writable": Status.SKIPPED,
         "Migrated": Status.SKIPPED,
@@ -86,7 +86,7 @@ def test_an_unreachable_server_is_reported_without_its_password(
 ) -> None:
     url = f"postgres://alice:hunter22@127.0.0.1:{free_port()}/chat"
     found = list(database(postgres(monkeypatch, url)))
-    assert [one.verdict for one in found] == [Status.FAILED, Status.SKIPPED, Status.SKIPPED]
+    assert [one.status for one in found] == [Status.FAILED, Status.SKIPPED, Status.SKIPPED]
     assert "/chat" in found[0].found
     assert "hunter22" not in found[0].found
 
@@ -105,12 +105,12 @@ def test_a_postgresql_servers_version_and_clock_are_reported(
 ) -> None:
     found = {one.what: one for one in database(postgres(monkeypatch, server))}
     assert found["Reachable"].found.startswith("PostgreSQL ")
-    assert found["Writable"].verdict is Status.OK
-    assert found["Clock"].verdict is Status.OK
+    assert found["Writable"].status is Status.OK
+    assert found["Clock"].status is Status.OK
 
 
 def test_a_postgresql_replica_is_not_writable(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
     read_only = {"options": "-c default_transaction_read_only=on"}
     found = {one.what: one for one in database(postgres(monkeypatch, server, read_only))}
-    assert found["Writable"].verdict is Status.FAILED
+    assert found["Writable"].status is Status.FAILED
     assert "read-only" in found["Writable"].found

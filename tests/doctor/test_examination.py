@@ -6,7 +6,7 @@ from chatapp.checks.results import Status
 from chatapp.doctor import buffering, forwarding, pages, public, websocket
 from chatapp.doctor.forwarding import SeenRequest
 from chatapp.doctor.public import Public
-from tests.doctor import verdicts
+from tests.doctor import statuses
 from tests.doctor.conftest import HTTPS_PORT
 from tests.doctor.relay import Relay, saying
 from tests.support.certificates import Authority
@@ -28,7 +28,7 @@ def test_all_checks_pass_without_a_proxy(direct: Public) -> None:
         *websocket.socket_buffering(direct),
         *websocket.prompt_size(direct),
     ]
-    assert [one for one in found if one.verdict is not Status.OK] == []
+    assert [one for one in found if one.status is not Status.OK] == []
 
 
 def test_all_checks_pass_behind_tls(server: Server, authority: Authority) -> None:
@@ -55,5 +55,5 @@ def test_all_checks_pass_behind_tls(server: Server, authority: Authority) -> Non
             *websocket.upgrade(outside),
             *websocket.prompt_size(outside),
         ]
-    assert [one for one in found if one.verdict is not Status.OK] == []
-    assert "HSTS" in verdicts(found)
+    assert [one for one in found if one.status is not Status.OK] == []
+    assert "HSTS" in statuses(found)

@@ -7,7 +7,7 @@ from chatapp.checks.results import CheckResult, Status
 from chatapp.doctor import forwarding, websocket
 from chatapp.doctor.forwarding import SeenRequest
 from chatapp.doctor.public import Public
-from tests.doctor import only, verdicts
+from tests.doctor import only, statuses
 from tests.doctor.relay import Relay, saying
 from tests.support.certificates import Authority
 from tests.support.live import Server, Site
@@ -31,7 +31,7 @@ def test_a_host_name_that_the_app_refuses_is_reported(site: Site) -> None:
         server.stop()  # it logged the refused host
     assert isinstance(found, CheckResult)
     assert found.found.endswith("answers 400")
-    assert "ALLOWED_HOSTS" in found.cure
+    assert "ALLOWED_HOSTS" in found.remedy
 
 
 @pytest.mark.thorough
@@ -39,21 +39,21 @@ def test_an_installation_with_another_secret_key_is_reported(site: Site) -> None
     with site.server() as other, Public(other.url) as outside:
         found = forwarding.fetch_seen_request(outside)
         assert isinstance(found, CheckResult)
-        assert "SECRET_KEY" in found.cure
-        assert "SECRET_KEY" in only(websocket.upgrade(outside)).cure
+        assert "SECRET_KEY" in found.remedy
+        assert "SECRET_KEY" in only(websocket.upgrade(outside)).remedy
 
 
 def test_a_proxy_that_changes_the_host_fails(server: Server) -> None:
     found = seen_through(Relay(server.url, saying("Host", "127.0.0.1")))["Host"]
-    assert (found.verdict, found.found) == (Status.FAILED, "the app sees 127.0.0.1")
+    assert (found.status, found.found) == (Status.FAILED, "the app sees 127.0.0.1")
 
 
 def test_a_proxy_that_does_not_forward_the_scheme_fails(
     server: Server, authority: Authority
 ) -> None:
     found = seen_through(Relay(server.url, context=authority.context()))["Scheme"]
-    assert found.verdict is Status.FAILED
-    assert "X-Forwarded-Proto $scheme" in found.cure
+    assert found.status is Status.FAILED
+    assert "X-Forwarded-Proto $scheme" in found.remedy
 
 
 def test_an_app_that_does_not_trust_the_forwarded_scheme_fails(
@@ -62,12 +62,12 @@ def test_an_app_that_does_not_trust_the_forwarded_scheme_fails(
     with Public("https://chat.example") as outside:
         seen = SeenRequest("http", "chat.example", "10.0.0.9", "10.0.0.9", "https", "10.0.0.9")
         found = {one.what: one for one in forwarding.check_forwarding(outside, seen)}["Scheme"]
-    assert found.verdict is Status.FAILED
-    assert "CSRF_TRUSTED_ORIGINS=https://chat.example" in found.cure
+    assert found.status is Status.FAILED
+    assert "CSRF_TRUSTED_ORIGINS=https://chat.example" in found.remedy
 
 
 @pytest.mark.parametrize(
-    ("client", "forwarded_for", "from_here", "verdict"),
+    ("client", "forwarded_for", "from_here", "status"),
     [
         ("127.0.0.1", "", "127.0.0.1", Status.OK),
         ("203.0.113.9", "203.0.113.9", "10.0.0.7", Status.OK),  # behind NAT
@@ -77,11 +77,11 @@ def test_an_app_that_does_not_trust_the_forwarded_scheme_fails(
     ],
 )
 def test_the_client_address_is_judged(
-    client: str, forwarded_for: str, from_here: str, verdict: Status
+    client: str, forwarded_for: str, from_here: str, status: Status
 ) -> None:
     seen = SeenRequest("http", "chat.example", client, forwarded_for, "", from_here)
     with Public("http://chat.example") as outside:
-        assert verdicts(forwarding.check_forwarding(outside, seen))["Client address"] is verdict
+        assert statuses(forwarding.check_forwarding(outside, seen))["Client address"] is status
 
 
 def test_an_app_that_trusts_any_forwarded_address_fails() -> None:
@@ -90,7 +90,7 @@ def test_an_app_that_trusts_any_forwarded_address_fails() -> None:
         found = {one.what: one for one in forwarding.check_forwarding(outside, seen)}[
             "Client address"
         ]
-    assert found.verdict is Status.FAILED
+    assert found.status is Status.FAILED
 
 
 def test_a_forged_address_is_tried_unless_this_machine_is_a_trusted_proxy(
@@ -109,7 +109,7 @@ def test_a_forged_address_is_tried_unless_this_machine_is_a_trusted_proxy(
 
 def test_a_proxy_that_passes_on_a_clients_request_id_is_warned_of(server: Server) -> None:
     found = seen_through(Relay(server.url, saying("X-Forwarded-Proto", "http")))["Request id"]
-    assert found.verdict is Status.WARNING
-    assert "X-Request-ID $request_id" in found.cure
+    assert found.status is Status.WARNING
+    assert "X-Request-ID $request_id" in found.remedy
     found = seen_through(Relay(server.url, saying("X-Request-ID", "the-proxys")))["Request id"]
-    assert found.verdict is Status.OK
+    assert found.status is Status.OK

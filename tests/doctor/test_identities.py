@@ -11,7 +11,7 @@ from chatapp.checks.results import Status
 from chatapp.doctor.identities import identities
 from chatapp.models import User
 from tests.accounts.provider import Provider, running, trust
-from tests.doctor import only, verdicts
+from tests.doctor import only, statuses
 
 pytestmark = pytest.mark.django_db
 
@@ -33,13 +33,13 @@ def add(user: User, issuer: str, subject: str) -> None:
 
 
 def test_without_a_provider_the_check_is_skipped() -> None:
-    assert only(identities()).verdict is Status.SKIPPED
+    assert only(identities()).status is Status.SKIPPED
 
 
 def test_identities_of_the_current_issuer_pass(provider: Provider, alice: User) -> None:
     add(alice, provider.issuer, "1")
     add(alice, provider.issuer, "s" * 190)
-    assert verdicts(identities()) == {"Provider": Status.OK, "Identities": Status.OK}
+    assert statuses(identities()) == {"Provider": Status.OK, "Identities": Status.OK}
 
 
 def test_people_who_can_no_longer_sign_in_are_counted(
@@ -51,13 +51,13 @@ def test_people_who_can_no_longer_sign_in_are_counted(
     add(olive, provider.issuer, "3")
     SocialAccount.objects.create(user=bob, provider="oidc", uid="4")  # stored without its issuer
     _, found = identities()
-    assert found.verdict is Status.WARNING
+    assert found.status is Status.WARNING
     assert "another issuer: 2;" in found.found
     assert f"{OLD} (2), unknown (1)" in found.found
-    assert "manage.py move_identities" in found.cure
+    assert "manage.py move_identities" in found.remedy
 
 
 def test_an_unreachable_provider_fails(provider: Provider) -> None:
     provider.server.server_close()
     found = only(identities())
-    assert (found.what, found.verdict) == ("Provider", Status.FAILED)
+    assert (found.what, found.status) == ("Provider", Status.FAILED)

@@ -15,7 +15,7 @@ from channels_redis.pubsub import RedisPubSubChannelLayer
 
 from chatapp.checks.results import Status
 from chatapp.doctor.layer import message_after_idling, redis_server
-from tests.doctor import only, verdicts
+from tests.doctor import only, statuses
 from tests.support.live import free_port
 from tests.support.program import WAIT_SECONDS
 
@@ -42,31 +42,31 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_without_redis_there_is_nothing_to_check() -> None:
-    assert only(redis_server("")).verdict is Status.SKIPPED
+    assert only(redis_server("")).status is Status.SKIPPED
 
 
 def test_a_good_redis_passes(url: str) -> None:
     found = list(redis_server(url))
-    assert verdicts(found) == dict.fromkeys(("Redis", "Clock", "Memory"), Status.OK)
+    assert statuses(found) == dict.fromkeys(("Redis", "Clock", "Memory"), Status.OK)
     assert "hunter22" not in found[0].found
 
 
 def test_a_wrong_password_fails_and_is_not_shown(url: str) -> None:
     found = only(redis_server(url.replace("hunter22", "hunter23")))
-    assert found.verdict is Status.FAILED
+    assert found.status is Status.FAILED
     assert "hunter23" not in found.found
 
 
 def test_an_unreachable_redis_fails() -> None:
     found = only(redis_server(f"redis://:hunter22@127.0.0.1:{free_port()}/0"))
-    assert found.verdict is Status.FAILED
+    assert found.status is Status.FAILED
     assert "hunter22" not in found.found
 
 
 def test_an_old_redis_is_warned_of(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatapp.doctor.layer.OLDEST", (99, 0))
     first, *_ = redis_server(url)
-    assert first.verdict is Status.WARNING
+    assert first.status is Status.WARNING
 
 
 def test_a_redis_that_may_evict_counters_is_warned_of(url: str) -> None:
@@ -77,27 +77,27 @@ def test_a_redis_that_may_evict_counters_is_warned_of(url: str) -> None:
         client.config_set("maxmemory-policy", "noeviction")
         *_, kept = redis_server(url)
         client.config_set("maxmemory", 0)
-    assert (last.verdict, kept.verdict) == (Status.WARNING, Status.OK)
-    assert "noeviction" in last.cure
+    assert (last.status, kept.status) == (Status.WARNING, Status.OK)
+    assert "noeviction" in last.remedy
 
 
 @pytest.mark.thorough
 def test_a_message_passes_the_apps_layer_after_six_seconds(url: str) -> None:
-    assert only(message_after_idling(RedisPubSubChannelLayer(hosts=[url]))).verdict is Status.OK
+    assert only(message_after_idling(RedisPubSubChannelLayer(hosts=[url]))).status is Status.OK
 
 
 def test_a_layer_that_does_not_survive_idling_fails(url: str) -> None:
     impatient = RedisChannelLayer(hosts=[{"address": url, "socket_timeout": 0.2}])
     found = only(message_after_idling(impatient, 0.5))
-    assert found.verdict is Status.FAILED
-    assert "RedisPubSubChannelLayer" in found.cure
+    assert found.status is Status.FAILED
+    assert "RedisPubSubChannelLayer" in found.remedy
 
 
 def test_a_layer_without_its_redis_fails() -> None:
     layer = RedisPubSubChannelLayer(hosts=[f"redis://127.0.0.1:{free_port()}/0"])
     with suppress(ResourceWarning):
-        assert only(message_after_idling(layer, 0.1)).verdict is Status.FAILED
+        assert only(message_after_idling(layer, 0.1)).status is Status.FAILED
 
 
 def test_an_in_memory_layer_needs_no_redis() -> None:
-    assert only(message_after_idling(InMemoryChannelLayer(), 0.01)).verdict is Status.OK
+    assert only(message_after_idling(InMemoryChannelLayer(), 0.01)).status is Status.OK

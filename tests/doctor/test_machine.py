@@ -14,10 +14,10 @@ from tests.support.live import Site
 
 def test_little_free_space_is_reported(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free
-    assert only(machine.disk(tmp_path, few=0, too_few=0)).verdict is Status.OK
-    assert only(machine.disk(tmp_path, few=2 * free, too_few=0)).verdict is Status.WARNING
-    assert only(machine.disk(tmp_path, 2 * free, 2 * free)).verdict is Status.FAILED
-    assert only(machine.disk(tmp_path / "none")).verdict is Status.FAILED
+    assert only(machine.disk(tmp_path, few=0, too_few=0)).status is Status.OK
+    assert only(machine.disk(tmp_path, few=2 * free, too_few=0)).status is Status.WARNING
+    assert only(machine.disk(tmp_path, 2 * free, 2 * free)).status is Status.FAILED
+    assert only(machine.disk(tmp_path / "none")).status is Status.FAILED
 
 
 @pytest.fixture
@@ -30,19 +30,19 @@ def collected(site: Site, tmp_path: Path) -> Path:
 
 def check(root: Path) -> tuple[Status, str]:
     found = only(machine.static_files(ManifestStaticFilesStorage(root), root))
-    return found.verdict, found.found
+    return found.status, found.found
 
 
 def test_collected_files_of_this_version_pass(collected: Path) -> None:
-    verdict, found = check(collected)
-    assert verdict is Status.OK, found
+    status, found = check(collected)
+    assert status is Status.OK, found
 
 
 def test_collected_files_of_another_version_fail(collected: Path) -> None:
     script = collected / "js" / "scrolling.js"
     script.write_text(script.read_text() + "// as it was before")
-    verdict, found = check(collected)
-    assert verdict is Status.FAILED
+    status, found = check(collected)
+    assert status is Status.FAILED
     assert found.startswith("1 of ")
 
 
@@ -56,4 +56,4 @@ def test_an_empty_directory_fails(tmp_path: Path) -> None:
 
 
 def test_with_debug_on_nothing_needs_to_be_collected() -> None:
-    assert only(machine.static_files(StaticFilesStorage(), None)).verdict is Status.SKIPPED
+    assert only(machine.static_files(StaticFilesStorage(), None)).status is Status.SKIPPED

@@ -11,4 +11,4 @@ def test_a_caching_proxy_is_found(server: Server) -> None:
     cached = Relay(server.url, tell=saying("Age", "17"))
     assert through(cached, pages.page_headers).found == "pages come from a cache (header: age)"
     stripped = Relay(server.url, tell=dropping("Cache-Control"))
-    assert through(stripped, pages.page_headers).verdict is Status.FAILED
+    assert through(stripped, pages.page_headers).status is Status.FAILED

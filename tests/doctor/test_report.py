@@ -1,4 +1,4 @@
-"""The format of findings, and that they contain no secrets."""
+"""The format of results, and that they contain no secrets."""
 
 from chatapp.checks.results import CheckResult, Status, failed, ok, warning
 from chatapp.doctor.report import clock_result, lines, reason, shown_url, summary
@@ -25,8 +25,8 @@ def test_a_quotation_follows_what_was_found() -> None:
 
 
 def test_verdicts_are_counted() -> None:
-    findings = [ok("a", ""), ok("b", ""), warning("c", "", ""), failed("d", "", "")]
-    assert summary(findings) == "1 failed, 1 warning, 2 ok."
+    results = [ok("a", ""), ok("b", ""), warning("c", "", ""), failed("d", "", "")]
+    assert summary(results) == "1 failed, 1 warning, 2 ok."
     assert summary([CheckResult("a", Status.SKIPPED, "")]) == "1 skipped."
 
 
@@ -41,6 +41,6 @@ def test_the_reason_of_an_error_is_its_first_line_without_secrets() -> None:
 
 
 def test_a_wrong_clock_is_warned_of() -> None:
-    assert clock_result("Clock", 1.9, 2).verdict is Status.OK
+    assert clock_result("Clock", 1.9, 2).status is Status.OK
     behind = clock_result("Clock", -61, 2)
-    assert (behind.verdict, behind.found[:11]) == (Status.WARNING, "61 s behind")
+    assert (behind.status, behind.found[:11]) == (Status.WARNING, "61 s behind")

@@ -16,13 +16,13 @@ URL = "https://chat.example"
 
 
 def test_debug_pages_fail(settings: Settings) -> None:
-    assert only(settings_checks.debug()).verdict is Status.OK
+    assert only(settings_checks.debug()).status is Status.OK
     settings.DEBUG = True
-    assert only(settings_checks.debug()).verdict is Status.FAILED
+    assert only(settings_checks.debug()).status is Status.FAILED
 
 
 @pytest.mark.parametrize(
-    ("allowed", "url", "verdict"),
+    ("allowed", "url", "status"),
     [
         (["localhost"], "", Status.OK),
         (["localhost"], URL, Status.FAILED),
@@ -33,17 +33,17 @@ def test_debug_pages_fail(settings: Settings) -> None:
     ],
 )
 def test_host_names_are_judged(
-    settings: Settings, allowed: list[str], url: str, verdict: Status
+    settings: Settings, allowed: list[str], url: str, status: Status
 ) -> None:
     settings.ALLOWED_HOSTS = allowed
     found = only(settings_checks.hosts(url))
-    assert found.verdict is verdict
-    if url and verdict is not Status.OK:
-        assert found.cure == "Set ALLOWED_HOSTS=chat.example and restart."
+    assert found.status is status
+    if url and status is not Status.OK:
+        assert found.remedy == "Set ALLOWED_HOSTS=chat.example and restart."
 
 
 @pytest.mark.parametrize(
-    ("trusted", "verdict"),
+    ("trusted", "status"),
     [
         (["127.0.0.1/32", "::ffff:127.0.0.1/128", "::1/128"], Status.OK),
         (["10.0.0.0/8", "::ffff:10.0.0.0/104", "fd00::/8"], Status.OK),
@@ -54,20 +54,20 @@ def test_host_names_are_judged(
     ],
 )
 def test_trusting_everyone_as_a_proxy_fails(
-    settings: Settings, trusted: list[str], verdict: Status
+    settings: Settings, trusted: list[str], status: Status
 ) -> None:
     settings.CHATAPP_TRUSTED_PROXIES = trusted
-    assert only(settings_checks.trusted_proxies()).verdict is verdict
+    assert only(settings_checks.trusted_proxies()).status is status
 
 
 def test_a_huge_body_limit_is_warned_of(settings: Settings) -> None:
-    assert only(settings_checks.body_limit()).verdict is Status.OK
+    assert only(settings_checks.body_limit()).status is Status.OK
     settings.CHATAPP_MAX_BODY_BYTES = 10**9
-    assert only(settings_checks.body_limit()).verdict is Status.WARNING
+    assert only(settings_checks.body_limit()).status is Status.WARNING
 
 
 @pytest.mark.parametrize(
-    ("trusted", "url", "verdict"),
+    ("trusted", "url", "status"),
     [
         ([], "", Status.WARNING),
         ([], URL, Status.FAILED),
@@ -79,31 +79,31 @@ def test_a_huge_body_limit_is_warned_of(settings: Settings) -> None:
     ],
 )
 def test_origins_are_judged(
-    settings: Settings, trusted: list[str], url: str, verdict: Status
+    settings: Settings, trusted: list[str], url: str, status: Status
 ) -> None:
     settings.CSRF_TRUSTED_ORIGINS = trusted
     settings.SESSION_COOKIE_SECURE = any(one.startswith("https") for one in trusted)
     found = only(settings_checks.origins(url))
-    assert found.verdict is verdict
-    if verdict is Status.FAILED:
-        assert f"CSRF_TRUSTED_ORIGINS={URL}" in found.cure
+    assert found.status is status
+    if status is Status.FAILED:
+        assert f"CSRF_TRUSTED_ORIGINS={URL}" in found.remedy
 
 
 @pytest.mark.parametrize(
-    ("mode", "verdict"), [(0o600, Status.OK), (0o644, Status.FAILED), (0o640, Status.FAILED)]
+    ("mode", "status"), [(0o600, Status.OK), (0o644, Status.FAILED), (0o640, Status.FAILED)]
 )
 def test_a_key_file_must_be_readable_only_by_its_owner(
-    tmp_path: Path, mode: int, verdict: Status
+    tmp_path: Path, mode: int, status: Status
 ) -> None:
     path = tmp_path / "secret_key"
     path.write_text("the secret itself")
     path.chmod(mode)
     found = only(settings_checks.secret_key(path))
-    assert found.verdict is verdict
+    assert found.status is status
     assert f"{mode:04o}" in found.found
-    assert "the secret itself" not in found.found + found.cure
-    if verdict is Status.FAILED:
-        assert f"chmod 600 {path}" in found.cure
+    assert "the secret itself" not in found.found + found.remedy
+    if status is Status.FAILED:
+        assert f"chmod 600 {path}" in found.remedy
 
 
 def test_a_key_file_of_another_user_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,12 +111,12 @@ def test_a_key_file_of_another_user_fails(tmp_path: Path, monkeypatch: pytest.Mo
     path.touch(0o600)
     stranger = path.stat().st_uid + 1
     monkeypatch.setattr(os, "geteuid", lambda: stranger)
-    assert only(settings_checks.secret_key(path)).verdict is Status.FAILED
-    assert only(settings_checks.secret_key(tmp_path / "none")).verdict is Status.FAILED
+    assert only(settings_checks.secret_key(path)).status is Status.FAILED
+    assert only(settings_checks.secret_key(tmp_path / "none")).status is Status.FAILED
 
 
 @pytest.mark.parametrize(
-    ("key", "verdict"),
+    ("key", "status"),
     [
         ("abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQR", Status.OK),
         ("short", Status.FAILED),
@@ -124,20 +124,20 @@ def test_a_key_file_of_another_user_fails(tmp_path: Path, monkeypatch: pytest.Mo
         ("django-insecure-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF", Status.FAILED),
     ],
 )
-def test_a_key_in_the_environment_must_be_long_and_random(key: str, verdict: Status) -> None:
+def test_a_key_in_the_environment_must_be_long_and_random(key: str, status: Status) -> None:
     found = only(settings_checks.secret_key(Path("/nowhere"), key))
-    assert found.verdict is verdict
-    assert key not in found.found + found.cure
+    assert found.status is status
+    assert key not in found.found + found.remedy
 
 
 @pytest.mark.parametrize(
-    ("token", "verdict"),
+    ("token", "status"),
     [("", Status.OK), ("hunter2", Status.WARNING), ("k3jf8s0dkf93ksl20fk39dk2l4", Status.OK)],
 )
-def test_a_metrics_token_must_be_hard_to_guess(token: str, verdict: Status) -> None:
+def test_a_metrics_token_must_be_hard_to_guess(token: str, status: Status) -> None:
     found = only(settings_checks.metrics_token(token))
-    assert found.verdict is verdict
-    assert not token or token not in found.found + found.cure
+    assert found.status is status
+    assert not token or token not in found.found + found.remedy
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ def saying(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def test_djangos_checks_report_what_ours_do_not_cover(saying: Callable[..., None]) -> None:
-    assert only(settings_checks.django_checks()).verdict is Status.OK  # the real checks
+    assert only(settings_checks.django_checks()).status is Status.OK  # the real checks
     saying(checks.Warning("HSTS", id="security.W004"), checks.Warning("A", "Do B.", id="x.W1"))
     found = only(settings_checks.django_checks())
-    assert (found.verdict, found.found, found.cure) == (Status.WARNING, "x.W1: A", "Do B.")
+    assert (found.status, found.found, found.remedy) == (Status.WARNING, "x.W1: A", "Do B.")
     saying(checks.Error("A", id="x.E1"))
-    assert only(settings_checks.django_checks()).verdict is Status.FAILED
+    assert only(settings_checks.django_checks()).status is Status.FAILED

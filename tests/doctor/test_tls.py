@@ -8,7 +8,7 @@ import pytest
 from chatapp.checks.results import Status
 from chatapp.doctor import tls
 from chatapp.doctor.tls import certificate, redirect
-from tests.doctor import only, verdicts
+from tests.doctor import only, statuses
 from tests.doctor.relay import Relay, saying
 from tests.support.certificates import Authority
 from tests.support.live import Server, free_port
@@ -32,17 +32,17 @@ def speaking(server: Server, authority: Authority) -> Iterator[Callable[[Context
 
 def test_a_good_certificate_passes(speaking: Callable[[Context], str]) -> None:
     protocol, found = certificate(speaking(lambda authority: authority.context()))
-    assert (protocol.verdict, protocol.found) == (Status.OK, "TLS 1.3")
-    assert (found.verdict, found.found) == (Status.OK, "valid for localhost, 90 days left")
+    assert (protocol.status, protocol.found) == (Status.OK, "TLS 1.3")
+    assert (found.status, found.found) == (Status.OK, "valid for localhost, 90 days left")
 
 
 def test_a_certificate_that_expires_soon_is_warned_of(speaking: Callable[[Context], str]) -> None:
     _, found = certificate(speaking(lambda authority: authority.context(days=5)))
-    assert (found.verdict, found.found) == (Status.WARNING, "valid for localhost, 5 days left")
+    assert (found.status, found.found) == (Status.WARNING, "valid for localhost, 5 days left")
 
 
 @pytest.mark.parametrize(
-    ("context", "words", "cure"),
+    ("context", "words", "remedy"),
     [
         (lambda one: one.context(days=-1), "certificate has expired", "Renew it"),
         (lambda one: one.context("other.example"), "mismatch", "Get a certificate for this host"),
@@ -50,12 +50,12 @@ def test_a_certificate_that_expires_soon_is_warned_of(speaking: Callable[[Contex
     ],
 )
 def test_bad_certificates_fail(
-    speaking: Callable[[Context], str], context: Context, words: str, cure: str
+    speaking: Callable[[Context], str], context: Context, words: str, remedy: str
 ) -> None:
     found = only(certificate(speaking(context)))
-    assert (found.what, found.verdict) == ("Certificate", Status.FAILED)
+    assert (found.what, found.status) == ("Certificate", Status.FAILED)
     assert words.lower() in found.found.lower()
-    assert cure in found.cure
+    assert remedy in found.remedy
 
 
 def test_a_certificate_by_an_unknown_authority_fails(
@@ -64,29 +64,29 @@ def test_a_certificate_by_an_unknown_authority_fails(
     url = speaking(lambda authority: authority.context())
     monkeypatch.delenv("SSL_CERT_FILE")
     found = only(certificate(url))
-    assert found.verdict is Status.FAILED
-    assert "chain" in found.cure
+    assert found.status is Status.FAILED
+    assert "chain" in found.remedy
 
 
 def test_a_port_without_tls_fails(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tls, "CONNECT_SECONDS", 0.3)  # Daphne waits for a line to end
     found = only(certificate(server.url.replace("http:", "https:")))
-    assert (found.what, found.verdict) == ("TLS", Status.FAILED)
+    assert (found.what, found.status) == ("TLS", Status.FAILED)
 
 
 @pytest.mark.network
 def test_an_unreachable_host_fails() -> None:
     found = only(certificate(f"https://127.0.0.1:{free_port()}"))
-    assert (found.what, found.verdict) == ("TLS", Status.FAILED)
+    assert (found.what, found.status) == ("TLS", Status.FAILED)
 
 
 def test_plain_http_is_skipped() -> None:
-    assert only(certificate("http://localhost")).verdict is Status.SKIPPED
+    assert only(certificate("http://localhost")).status is Status.SKIPPED
 
 
 def test_plain_http_must_redirect(server: Server) -> None:
     def verdict_of(url: str) -> Status:
-        return verdicts(redirect(url, "https://chat.example"))["Plain http"]
+        return statuses(redirect(url, "https://chat.example"))["Plain http"]
 
     assert verdict_of("") is Status.SKIPPED
     assert verdict_of(f"http://127.0.0.1:{free_port()}") is Status.OK

@@ -16,7 +16,7 @@ def test_upstreams_are_only_asked_to_list_models(
     upstream: FakeUpstream, connected: Upstream
 ) -> None:
     found = only(upstreams(has_demo=False))
-    assert (found.what, found.verdict) == ("Fake", Status.OK)
+    assert (found.what, found.status) == ("Fake", Status.OK)
     assert found.found.startswith("lists 1 models")
     assert upstream.chat_requests == []
 
@@ -24,28 +24,28 @@ def test_upstreams_are_only_asked_to_list_models(
 def test_a_rejected_key_fails_and_is_not_shown(upstream: FakeUpstream, connected: Upstream) -> None:
     upstream.fail_models(401, {"error": {"message": f"{KEY} is wrong"}})
     found = only(upstreams(has_demo=False))
-    assert found.verdict is Status.FAILED
-    assert (found.found, found.said) == ("It rejects the key", "401 *** is wrong")
-    assert found.cure.startswith("Set the right one")
+    assert found.status is Status.FAILED
+    assert (found.found, found.quote) == ("It rejects the key", "401 *** is wrong")
+    assert found.remedy.startswith("Set the right one")
 
 
 def test_an_unreachable_upstream_fails(connected: Upstream) -> None:
     Upstream.objects.update(base_url="http://127.0.0.1:9/v1")
     found = only(upstreams(has_demo=False))
-    assert found.verdict is Status.FAILED
+    assert found.status is Status.FAILED
     assert found.found == "It can't be reached"
-    assert found.said
+    assert found.quote
 
 
 def test_models_named_in_the_settings_replace_a_missing_list(
     upstream: FakeUpstream, connected: Upstream
 ) -> None:
     upstream.models = []
-    assert only(upstreams(has_demo=False)).verdict is Status.WARNING
+    assert only(upstreams(has_demo=False)).status is Status.WARNING
     Upstream.objects.update(offered_models="one")
-    assert only(upstreams(has_demo=False)).verdict is Status.OK
+    assert only(upstreams(has_demo=False)).status is Status.OK
     upstream.fail_models(404, {"error": {"message": "no such page"}})
-    assert only(upstreams(has_demo=False)).verdict is Status.OK
+    assert only(upstreams(has_demo=False)).status is Status.OK
 
 
 def test_a_key_encrypted_with_another_secret_key_fails(
@@ -55,17 +55,17 @@ def test_a_key_encrypted_with_another_secret_key_fails(
     with connection.cursor() as cursor:
         cursor.execute("UPDATE chatapp_upstream SET api_key = %s", [stored])
     found = only(upstreams(has_demo=False))
-    assert found.verdict is Status.FAILED
-    assert "SECRET_KEY" in found.cure
-    assert stored not in found.found + found.cure
+    assert found.status is Status.FAILED
+    assert "SECRET_KEY" in found.remedy
+    assert stored not in found.found + found.remedy
     assert upstream.requests == []
 
 
 def test_no_upstream_is_warned_of_unless_the_demo_runs(db: None) -> None:
-    assert only(upstreams(has_demo=False)).verdict is Status.WARNING
-    assert only(upstreams(has_demo=True)).verdict is Status.SKIPPED
+    assert only(upstreams(has_demo=False)).status is Status.WARNING
+    assert only(upstreams(has_demo=True)).status is Status.SKIPPED
 
 
 def test_the_demo_is_skipped(connected: Upstream) -> None:
     Upstream.objects.update(from_environment=True)
-    assert only(upstreams(has_demo=True)).verdict is Status.SKIPPED
+    assert only(upstreams(has_demo=True)).status is Status.SKIPPED

@@ -14,15 +14,15 @@ def test_an_origin_that_the_app_refuses_is_reported(server: Server) -> None:
         Public(relay.url) as outside,
     ):
         opens, found = websocket.upgrade(outside)
-    assert (opens.verdict, found.verdict) == (Status.OK, Status.FAILED)
-    assert "CSRF_TRUSTED_ORIGINS=http://localhost:" in found.cure
+    assert (opens.status, found.status) == (Status.OK, Status.FAILED)
+    assert "CSRF_TRUSTED_ORIGINS=http://localhost:" in found.remedy
 
 
 def test_a_proxy_that_refuses_upgrades_fails(server: Server) -> None:
     for check in (websocket.upgrade, websocket.socket_buffering, websocket.prompt_size):
-        assert through(Relay(server.url, refusing_upgrades), check).verdict is Status.FAILED
+        assert through(Relay(server.url, refusing_upgrades), check).status is Status.FAILED
     found = through(Relay(server.url, refusing_upgrades), websocket.upgrade)
-    assert "Upgrade $http_upgrade" in found.cure
+    assert "Upgrade $http_upgrade" in found.remedy
 
 
 def test_a_redirect_fails_and_is_not_followed(server: Server) -> None:
@@ -33,13 +33,13 @@ def test_a_redirect_fails_and_is_not_followed(server: Server) -> None:
         return data.replace(b"HTTP/1.1 101 Switching Protocols", moved.encode())
 
     found = through(Relay(server.url, tell=redirecting), websocket.upgrade)
-    assert found.verdict is Status.FAILED
+    assert found.status is Status.FAILED
     assert found.found == "the upgrade is answered with 301"
 
 
 def test_a_proxy_that_limits_messages_fails(server: Server) -> None:
     found = through(Relay(server.url, max_message=100_000), websocket.prompt_size)
-    assert found.verdict is Status.FAILED
+    assert found.status is Status.FAILED
 
 
 def test_a_proxy_that_closes_idle_sockets_fails(server: Server) -> None:
@@ -49,7 +49,7 @@ def test_a_proxy_that_closes_idle_sockets_fails(server: Server) -> None:
         websocket.QuietSocket(outside, 5) as quiet,
     ):
         found = quiet.wait()
-    assert found.verdict is Status.FAILED
+    assert found.status is Status.FAILED
     assert found.found.startswith("was closed after")
 
 
@@ -57,7 +57,7 @@ def test_a_socket_that_stays_open_while_idle_passes(direct: Public) -> None:
     left: list[float] = []
     with websocket.QuietSocket(direct, 0.2) as quiet:
         found = quiet.wait(left.append)
-    assert (found.verdict, found.found) == (Status.OK, "still open after 0.2 s of silence")
+    assert (found.status, found.found) == (Status.OK, "still open after 0.2 s of silence")
     assert left
 
 
@@ -72,4 +72,4 @@ def test_a_quiet_socket_fails_without_upgrades(server: Server) -> None:
         Public(relay.url) as outside,
         websocket.QuietSocket(outside, 5) as quiet,
     ):
-        assert quiet.wait().verdict is Status.FAILED
+        assert quiet.wait().status is Status.FAILED

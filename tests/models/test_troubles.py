@@ -134,7 +134,7 @@ SLOW_OR_SIMILAR = (locked_database, full_disk_without_a_key, a_file_instead_and_
 
 @pytest.mark.parametrize("command", sampled(["serve", "migrate", "doctor"]))
 @pytest.mark.parametrize(
-    ("happen", "found", "cure"),
+    ("happen", "found", "remedy"),
     [
         pytest.param(
             *case,
@@ -149,7 +149,7 @@ def test_every_command_names_the_problem_and_its_remedy(
     tmp_path: Path,
     happen: Callable[[Installation], None],
     found: str,
-    cure: str,
+    remedy: str,
     command: str,
 ) -> None:
     installation = Installation(tmp_path / "data")
@@ -162,7 +162,7 @@ def test_every_command_names_the_problem_and_its_remedy(
         happen(installation)
         told = installation.run(command)
     assert squeezed(found.replace("DIR", str(installation.data_dir))) in told
-    assert squeezed(cure) in told
+    assert squeezed(remedy) in told
 
 
 def test_a_partially_written_secret_is_removed(

@@ -260,12 +260,12 @@ def test_other_directories_and_chosen_modes_stay_unchanged(
 def test_the_doctor_checks_who_may_read_the_data(tmp_path: Path, set_to: int, verdict: str) -> None:
     tmp_path.chmod(set_to)
     found = only(machine.data_dir(tmp_path))
-    assert found.verdict == Status(verdict)
-    assert verdict == "ok" or f"chmod 700 {tmp_path}" in found.cure
+    assert found.status == Status(verdict)
+    assert verdict == "ok" or f"chmod 700 {tmp_path}" in found.remedy
 
 
 def test_the_doctor_warns_about_old_keys() -> None:
     assert list(settings_checks.old_keys([])) == []
     found = only(settings_checks.old_keys(["the-old-one"]))
-    assert found.verdict is Status.WARNING
-    assert "the-old-one" not in found.found + found.cure
+    assert found.status is Status.WARNING
+    assert "the-old-one" not in found.found + found.remedy

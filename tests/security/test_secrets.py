@@ -114,8 +114,8 @@ def test_a_tool_server_is_not_contacted_without_its_headers(
     listed = olives.get("/admin/chatapp/toolserver/").content.decode()
     assert "can&#x27;t be read: enter it again" in listed
     found = only(tool_servers())
-    assert found.verdict is Status.FAILED
-    assert ciphertext not in found.found + found.cure
+    assert found.status is Status.FAILED
+    assert ciphertext not in found.found + found.remedy
 
 
 def test_rotated_secrets_no_longer_need_the_old_key(

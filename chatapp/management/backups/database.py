@@ -47,12 +47,13 @@ def audit_head(execute: Execute, tables: Iterable[str]) -> str:
     return "".join(str(Head(*row)) for row in rows)
 
 
-def refuse_rows(rows: Mapping[str, int], cure: str) -> None:
+def refuse_rows(rows: Mapping[str, int], remedy: str) -> None:
     """Raise `CommandError` if a table has rows that `migrate` didn't create."""
     held = [f"{count} in {table}" for table, count in rows.items() if count and table not in SEEDED]
     if held:
         raise CommandError(
-            f"This installation is not empty (rows: {', '.join(held)}). Nothing was changed. {cure}"
+            f"This installation is not empty (rows: {', '.join(held)}). Nothing was changed. "
+            f"{remedy}"
         )
 
 

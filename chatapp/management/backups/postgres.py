@@ -123,17 +123,17 @@ def _called_by_triggers(session: psycopg.Connection) -> list[str]:
 def _require(tool: str, session: psycopg.Connection) -> None:
     """Raise `CommandError` if the tool is missing or too old for the server."""
     server = session.info.server_version // 10000
-    cure = f"Install PostgreSQL's client programs, version {server} or newer, and run this again."
+    remedy = f"Install PostgreSQL's client programs, version {server} or newer, and run this again."
     try:
         output = subprocess.run(  # noqa: S603 - our own arguments
             [tool, "--version"], capture_output=True, text=True, check=True
         )
     except (OSError, subprocess.CalledProcessError) as error:
-        raise CommandError(f"{tool} can't be run: it is not on the PATH. {cure}") from error
+        raise CommandError(f"{tool} can't be run: it is not on the PATH. {remedy}") from error
     version = re.search(r"(\d+)", output.stdout)
     if not version or int(version[1]) < server:
         raise CommandError(
-            f"{tool} is too old for PostgreSQL {server}: {output.stdout.strip()}. {cure}"
+            f"{tool} is too old for PostgreSQL {server}: {output.stdout.strip()}. {remedy}"
         )
 
 

@@ -21,10 +21,10 @@ def refuse_unfit(archive: Archive) -> None:
     """Raise `CommandError` if this installation couldn't use what is in the archive."""
     manifest = archive.manifest
     if manifest.engine != connection.vendor:
-        theirs, cure = ENGINES.get(manifest.engine, (manifest.engine, "Use that"))
+        theirs, remedy = ENGINES.get(manifest.engine, (manifest.engine, "Use that"))
         raise CommandError(
             f"This backup is from {theirs}, but this installation uses {connection.display_name}. "
-            f"{cure}, and restore again."
+            f"{remedy}, and restore again."
         )
     if unknown := sorted(set(manifest.migrations) - known_migrations()):
         raise CommandError(

@@ -35,30 +35,30 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
-        findings: list[CheckResult] = []
+        results: list[CheckResult] = []
         for part in examine(options["url"] or "", options["idle"], progress=self.show_waiting):
             match part:
                 case Title(text):
-                    self._write(f"\n{self.style.MIGRATE_HEADING(text)}" if findings else text)
+                    self._write(f"\n{self.style.MIGRATE_HEADING(text)}" if results else text)
                 case CheckResult():
-                    findings.append(part)
+                    results.append(part)
                     self._show(part)
-        self._write(f"\n{summary(findings)}")
-        count = sum(finding.verdict is Status.FAILED for finding in findings)
+        self._write(f"\n{summary(results)}")
+        count = sum(result.status is Status.FAILED for result in results)
         if count:
             raise CommandError(f"{count} check{'s' if count > 1 else ''} failed.")
 
-    def _show(self, finding: CheckResult) -> None:
+    def _show(self, result: CheckResult) -> None:
         paint = {
             Status.OK: self.style.SUCCESS,
             Status.NOTE: self.style.NOTICE,
             Status.WARNING: self.style.WARNING,
             Status.FAILED: self.style.ERROR,
             Status.SKIPPED: self.style.NOTICE,
-        }[finding.verdict]
-        first, *rest = lines(finding, self._width)
+        }[result.status]
+        first, *rest = lines(result, self._width)
         self._erase()
-        self._write(first.replace(finding.verdict, paint(finding.verdict), 1))
+        self._write(first.replace(result.status, paint(result.status), 1))
         for line in rest:
             self._write(line)
 

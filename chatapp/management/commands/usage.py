@@ -35,11 +35,11 @@ class Command(BaseCommand):
         if wrong:
             more = [f"and {len(wrong) - MAX_LINES:,} more"] if len(wrong) > MAX_LINES else []
             raise CommandError(
-                "\n".join(["The sums differ from the ledger.", *wrong[:MAX_LINES], *more, _CURE])
+                "\n".join(["The sums differ from the ledger.", *wrong[:MAX_LINES], *more, _REMEDY])
             )
         if misdated := rollup.misdated():
             raise CommandError(
-                f"{_rows(misdated)} are counted on days of another time zone. {_CURE}"
+                f"{_rows(misdated)} are counted on days of another time zone. {_REMEDY}"
             )
         counted = Usage.objects.exclude(day=None).count()
         self.stdout.write(f"The sums are correct: {_rows(counted)}, for every day and month.")
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         self.stdout.write("The sums were rebuilt.")
 
 
-_CURE = "Run `manage.py usage rebuild`."
+_REMEDY = "Run `manage.py usage rebuild`."
 
 
 def _rows(count: int) -> str:

@@ -60,8 +60,8 @@ class UpstreamForm(SecretForm):
         if is_new and (doubts := doubts_about(parameters)):
             self.fields["takes_doubtful"].widget = forms.CheckboxInput()
             if not fields.get("takes_doubtful"):
-                cure = "Correct this, or confirm below that it is intended."
-                self.add_error("parameters", ValidationError([*doubts, cure]))
+                remedy = "Correct this, or confirm below that it is intended."
+                self.add_error("parameters", ValidationError([*doubts, remedy]))
         return fields
 
 

@@ -1,4 +1,4 @@
-"""Run a check: ask one question after another and collect the findings.
+"""Run a check: ask one question after another and collect the results.
 
 A question is repeated only if the upstream rejected one of its parameters. Questions never overlap,
 because some upstreams serve only one request at a time. Raises only the caller's cancellation.
@@ -69,7 +69,7 @@ class _CheckRun:
     clock: ToolRecord | None
     progress: Progress
     chosen: Dialect
-    findings: list[CheckResult] = field(default_factory=list)
+    results: list[CheckResult] = field(default_factory=list)
     problems: list[CheckResult] = field(default_factory=list)
     has_served: bool = False
     _limits: list[str] = field(default_factory=lambda: list(LIMITS))
@@ -84,31 +84,31 @@ class _CheckRun:
         greeted = await self._usage(counted)
         with self._question("Asking for a tool call"):
             called = await self._ask(WEATHER)
-            self.findings.append(results.tools_result(called))
+            self.results.append(results.tools_result(called))
         with self._question("Asking a model that does not exist"):
-            self.findings.append(
+            self.results.append(
                 results.wrong_model_result(await self._ask(HELLO, model=WRONG_MODEL))
             )
         with self._question("Asking with a wrong key"):
-            self.findings.append(results.wrong_key_result(await self._ask(HELLO, key=WRONG_KEY)))
+            self.results.append(results.wrong_key_result(await self._ask(HELLO, key=WRONG_KEY)))
         with self._question("Closing a reply halfway, and asking again"):
             plain = await self._closing(greeted if greeted.has_said_something else counted)
         if self.clock and not called.reply.error:
             with self._question("Asking again with the clock offered"):
                 offered = await self._ask(replace(HELLO, tools=(self.clock,)))
-                self.findings.append(results.clock_result(self.clock, plain, offered))
+                self.results.append(results.clock_result(self.clock, plain, offered))
 
     def run_out_of_time(self, seconds: float) -> None:
         advice = "Anything missing here was not checked."
         found = f"ended after {seconds:g} seconds"
-        self.findings.append(note("This check", found, advice))
+        self.results.append(note("This check", found, advice))
         if not self.has_served:
             self.problems.append(problems.out_of_time(seconds))
 
     def report(self) -> Report:
         secret = self.endpoint.secret
         return Report(
-            tuple(visible_result(finding, secret) for finding in self.findings),
+            tuple(visible_result(result, secret) for result in self.results),
             tuple(visible_result(problem, secret) for problem in self.problems),
         )
 
@@ -120,9 +120,9 @@ class _CheckRun:
                 listed = [model.id for model in models]
             except UpstreamFailed as failed:
                 self._give_up_without_models(failed.error)
-                self.findings.append(results.no_models_result(failed.error, bool(self.problems)))
+                self.results.append(results.no_models_result(failed.error, bool(self.problems)))
             else:
-                self.findings.append(results.models_result(listed))
+                self.results.append(results.models_result(listed))
                 self.model = self.model or model_for_chat(listed)
                 if not self.model:
                     self.problems.append(problems.NO_MODEL)
@@ -143,9 +143,9 @@ class _CheckRun:
             if problem := problems.problem_of(answer):
                 self.problems.append(problem)
             if answer.has_said_something:
-                self.findings.append(results.model_result(self.model, listed, answer))
-                self.findings.append(results.stream_result(answer))
-                self.findings += results.timing_results(answer)
+                self.results.append(results.model_result(self.model, listed, answer))
+                self.results.append(results.stream_result(answer))
+                self.results += results.timing_results(answer)
         self.has_served = not self.problems
         return answer
 
@@ -156,7 +156,7 @@ class _CheckRun:
             habit = UsageHabit.ALWAYS
         else:
             habit = UsageHabit.OPT_IN if counted.reply.usage else UsageHabit.NEVER
-        self.findings += [
+        self.results += [
             results.usage_result(habit, self.endpoint.takes_usage_option),
             results.reasoning_result(counted),
             results.dialect_result(counted, habit, self.chosen),
@@ -171,7 +171,7 @@ class _CheckRun:
                 if any(isinstance(event, DELTAS) for event in events):
                     break
         after = await self._ask(HELLO)
-        self.findings.append(results.closing_result(before.delta_times[0], after))
+        self.results.append(results.closing_result(before.delta_times[0], after))
         return after
 
     async def _ask(

@@ -1,4 +1,4 @@
-"""Explain why an upstream can't serve the app, and what to do, as findings."""
+"""Explain why an upstream can't serve the app, and what to do, as results."""
 
 from chatapp.checks.results import CheckResult, failed
 from chatapp.upstream.check.answers import Answer

@@ -21,12 +21,12 @@ _PROBLEM = "problem"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The findings of a check, in the order of the questions.
+    """The results of a check, in the order of the questions.
 
     `problems` say why the upstream can't serve the app, and what to do.
     """
 
-    findings: tuple[CheckResult, ...]
+    results: tuple[CheckResult, ...]
     problems: tuple[CheckResult, ...] = ()
 
     @property
@@ -40,10 +40,10 @@ class Report:
 
     @property
     def table(self) -> list[tuple[str, str, str, str]]:
-        """A row per finding: its name, what was found, the verdict in a word, the advice."""
+        """A row per result: its name, what was found, the status in a word, the advice."""
         return [
-            (one.what, one.found, _WORDS.get(one.verdict, _PROBLEM), one.cure)
-            for one in self.findings
+            (one.what, one.found, _WORDS.get(one.status, _PROBLEM), one.remedy)
+            for one in self.results
         ]
 
     def as_text(self, width: int = 0) -> str:
@@ -52,23 +52,23 @@ class Report:
         wide = (width - _NAMES_WIDTH - 4) // 2
         widths = (_NAMES_WIDTH, wide, wide)
         table = [("What", "Found", "Verdict"), tuple("─" * width for width in widths)]
-        for what, found, word, cure in self.table:
-            table.append((what, found, f"{word}: {cure}" if cure else word))
+        for what, found, word, remedy in self.table:
+            table.append((what, found, f"{word}: {remedy}" if remedy else word))
         return "\n".join(line for cells in table for line in _lines(cells, widths)) + "\n"
 
 
 def sentences(problem: CheckResult) -> str:
     """Join a problem's parts: "It rejects the key. Set the right one. It said: 401 wrong key"."""
-    said = f"It said: {problem.said}" if problem.said else ""
-    return " ".join(filter(None, (f"{problem.found}.", problem.cure, said)))
+    said = f"It said: {problem.quote}" if problem.quote else ""
+    return " ".join(filter(None, (f"{problem.found}.", problem.remedy, said)))
 
 
-def visible_result(finding: CheckResult, secret: str) -> CheckResult:
+def visible_result(result: CheckResult, secret: str) -> CheckResult:
     return replace(
-        finding,
-        found=visible(finding.found, secret),
-        cure=visible(finding.cure, secret),
-        said=visible(finding.said, secret),
+        result,
+        found=visible(result.found, secret),
+        remedy=visible(result.remedy, secret),
+        quote=visible(result.quote, secret),
     )
 
 

@@ -1,6 +1,6 @@
 """Judge the answers: `Answer`s in, `CheckResult`s out. No I/O.
 
-A finding's texts may contain the upstream's own words; `visible_finding` cleans them for a report.
+A result's texts may contain the upstream's own words; `visible_result` cleans them for a report.
 """
 
 from collections.abc import Sequence
@@ -67,10 +67,10 @@ def timing_results(answer: Answer) -> list[CheckResult]:
         return [first]
     median, longest = duration(timing.median_gap), duration(timing.longest_gap)
     gaps = f"median {median}, longest {longest}, of {timing.chunks} chunks"
-    return [first, ok("Gaps", gaps), _buffering_finding(timing)]
+    return [first, ok("Gaps", gaps), _buffering_result(timing)]
 
 
-def _buffering_finding(timing: Timing) -> CheckResult:
+def _buffering_result(timing: Timing) -> CheckResult:
     if not timing.can_tell_buffering:
         found = f"unclear from {timing.chunks} chunks"
         return note("Buffering", found, "Try a model that writes more.")

@@ -2,7 +2,7 @@
 
 If many chunks come at once after a silence, something on the way buffers the stream: models don't
 write like that. A model that thinks for long and then writes a token in less than
-`BURST_GAP_SECONDS` looks the same, so the finding is only a suspicion.
+`BURST_GAP_SECONDS` looks the same, so the result is only a suspicion.
 """
 
 from collections.abc import Sequence

@@ -48,4 +48,4 @@ async def report_on(
     upstream: FakeUpstream, model: str = ""
 ) -> tuple[Report, dict[str, CheckResult]]:
     report = await check(Endpoint(upstream.base_url, KEY), model, CLOCK.as_request())
-    return report, {row.what: row for row in report.findings}
+    return report, {row.what: row for row in report.results}

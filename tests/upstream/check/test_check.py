@@ -50,12 +50,12 @@ async def test_a_good_gateway_of_each_dialect_is_recognised(
     assert rows["Wrong model"].found == form
     assert rows["Wrong key"].found == '401, {"error": {"message"}}: wrong key'
     assert rows["Closing"].found.startswith("not visible from here")
-    notes = [row.what for row in report.findings if row.verdict is not Status.OK]
+    notes = [row.what for row in report.results if row.status is not Status.OK]
     assert notes == ["Buffering", "Closing"]
 
 
 @pytest.mark.parametrize(
-    ("without", "offered", "found", "verdict"),
+    ("without", "offered", "found", "status"),
     [
         (usage(8), usage(71), "63 tokens per request: 71 with it, 8 without", Status.OK),
         (usage(38), usage(376), "338 tokens per request: 376 with it, 38 without", Status.NOTE),
@@ -63,14 +63,14 @@ async def test_a_good_gateway_of_each_dialect_is_recognised(
     ],
 )
 async def test_the_cost_of_the_clock_is_measured_with_and_without_it(
-    upstream: FakeUpstream, without: bytes, offered: bytes, found: str, verdict: Status
+    upstream: FakeUpstream, without: bytes, offered: bytes, found: str, status: Status
 ) -> None:
     serve(upstream, tuple(answer()))
     for reported in (without, offered):
         upstream.script(delta("Hi"), finish(), reported, done())
     _, rows = await report_on(upstream)
     assert rows["Clock"].found.endswith(found)
-    assert rows["Clock"].verdict is verdict
+    assert rows["Clock"].status is status
 
 
 async def test_a_check_sends_small_requests_and_closes_the_long_reply(
@@ -97,7 +97,7 @@ async def test_a_check_sends_small_requests_and_closes_the_long_reply(
 @pytest.mark.network
 async def test_the_demo_passes_a_check(demo_url: str) -> None:  # noqa: F811
     report = await check(Endpoint(f"{demo_url}/v1", DEMO_KEY))
-    rows = {row.what: row for row in report.findings}
+    rows = {row.what: row for row in report.results}
     assert report.can_serve
     assert rows["Dialect"].found.startswith("opentoken")
     assert rows["Wrong key"].found.startswith('401, {"error": {"message"')
@@ -107,7 +107,7 @@ async def test_missing_usage_is_a_note(upstream: FakeUpstream) -> None:
     serve(upstream, PLAIN)
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert (rows["Usage"].found, rows["Usage"].verdict) == ("never", Status.NOTE)
+    assert (rows["Usage"].found, rows["Usage"].status) == ("never", Status.NOTE)
     assert rows["Dialect"].found == "auto (Automatic)"
 
 
@@ -117,8 +117,8 @@ async def test_a_configured_dialect_that_never_requests_usage_is_a_problem(
     serve(upstream, tuple(answer()))
     report = await check(Endpoint(upstream.base_url, KEY, OPENTOKEN, takes_usage_option=False))
     assert "stream_options" in upstream.chat_requests[0].body
-    (row,) = (row for row in report.findings if row.what == "Dialect")
-    assert (row.verdict, "Set it to Automatic" in row.cure) == (Status.WARNING, True)
+    (row,) = (row for row in report.results if row.what == "Dialect")
+    assert (row.status, "Set it to Automatic" in row.remedy) == (Status.WARNING, True)
 
 
 async def test_a_gateway_that_rejects_stream_options_is_asked_without_them(
@@ -155,7 +155,7 @@ async def test_a_buffering_gateway_is_reported(
     report, rows = await report_on(upstream)
     assert report.can_serve
     assert rows["Buffering"].found == "20 of 20 chunks came in bursts after silence"
-    assert "proxy_buffering" in rows["Buffering"].cure
+    assert "proxy_buffering" in rows["Buffering"].remedy
 
 
 async def test_think_tags_are_recognised(upstream: FakeUpstream) -> None:
@@ -169,7 +169,7 @@ async def test_rejected_tools_are_a_note(upstream: FakeUpstream) -> None:
     serve(upstream, PLAIN, tools=lambda: upstream.fail(400, error))
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert rows["Tools"].verdict is Status.NOTE
+    assert rows["Tools"].status is Status.NOTE
     assert "rejects a request with tools (400 tools are not supported)" in rows["Tools"].found
 
 
@@ -178,7 +178,7 @@ async def test_a_gateway_that_accepts_any_key_is_reported(upstream: FakeUpstream
     assert report.can_serve
     assert rows["Wrong key"].found == "accepts any key"
     assert rows["Wrong model"].found == "answers under any name"
-    assert rows["Tools"].verdict is Status.NOTE
+    assert rows["Tools"].status is Status.NOTE
 
 
 async def test_a_rejected_key_is_a_problem_and_is_never_shown(upstream: FakeUpstream) -> None:
@@ -209,7 +209,7 @@ async def test_a_web_page_is_a_problem_and_its_title_is_shown(upstream: FakeUpst
     upstream.fail(200, page)
     report, rows = await report_on(upstream, "some-model")
     assert "an API's address usually ends in /v1. It said: 200 Welcome to nginx!" in report.why_not
-    assert rows["Models"].verdict is Status.NOTE
+    assert rows["Models"].status is Status.NOTE
 
 
 async def test_without_a_model_list_a_model_must_be_given(upstream: FakeUpstream) -> None:
@@ -258,7 +258,7 @@ async def test_an_answer_that_is_not_streamed_works_with_a_warning(upstream: Fak
     upstream.fail(200, {"choices": [{"message": message, "finish_reason": "stop"}]})
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert (rows["Stream"].found, rows["Stream"].verdict) == (
+    assert (rows["Stream"].found, rows["Stream"].status) == (
         "one JSON answer, no stream",
         Status.WARNING,
     )
@@ -285,7 +285,7 @@ async def test_a_gateway_that_stalls_runs_out_of_time(
     assert await asyncio.to_thread(stall.reached.wait, WAIT_SECONDS)
     limits[0].reschedule(asyncio.get_running_loop().time())
     report = await checking
-    assert report.findings[-1].found == "ended after 60 seconds"
+    assert report.results[-1].found == "ended after 60 seconds"
     assert report.can_serve is bool(answered)
     assert ("did not finish a short reply" in report.why_not) is not report.can_serve
 

@@ -11,11 +11,11 @@ from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 @pytest.mark.parametrize("kind", ErrorKind)
 def test_every_kind_of_error_has_a_description_and_advice(kind: ErrorKind) -> None:
     problem = problem_of_error(UpstreamError(kind, "Oh. No.", status=500, code="odd"), "Fake")
-    assert (problem.what, problem.verdict) == ("Fake", Status.FAILED)
+    assert (problem.what, problem.status) == ("Fake", Status.FAILED)
     assert problem.found.startswith("It ")
     assert not problem.found.endswith(".")
-    assert problem.cure.endswith(".")
-    assert problem.said == ("odd" if kind is ErrorKind.FINISH_REASON else "500 Oh. No.")
+    assert problem.remedy.endswith(".")
+    assert problem.quote == ("odd" if kind is ErrorKind.FINISH_REASON else "500 Oh. No.")
 
 
 def test_a_failed_answer_gives_the_problem_of_its_error() -> None:

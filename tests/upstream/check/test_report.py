@@ -43,4 +43,4 @@ def test_the_key_and_control_characters_are_removed() -> None:
     hostile = failed("Upstream", "It said sk-secret", "Ask \x1b[2J.", "sk-secret\u202e")
     shown = visible_result(hostile, "sk-secret")
     assert "sk-secret" not in str(shown)
-    assert (shown.cure, shown.said[-1]) == ("Ask \ufffd[2J.", "\ufffd")
+    assert (shown.remedy, shown.quote[-1]) == ("Ask \ufffd[2J.", "\ufffd")

@@ -189,9 +189,9 @@ def generated_secret(path: Path) -> str:
             _write_secret(path)
         return _whole_secret(path)
     except OSError as error:
-        trouble = problem_of_error(error, path.parent)
+        problem = problem_of_error(error, path.parent)
         raise ImproperlyConfigured(
-            f"DATA_DIR can't be used: {trouble.found}. {trouble.remedy}"
+            f"DATA_DIR can't be used: {problem.found}. {problem.remedy}"
         ) from error
 
 

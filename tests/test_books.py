@@ -291,8 +291,8 @@ Limit.objects.create(measure="tokens", cap=10**9, period="ever")
 CHARGED = """
 import django, json
 django.setup()
-from chatapp.models import Allowance
-print(json.dumps([[one.spent, one.held, one.overrun] for one in Allowance.objects.all()]))
+from chatapp.models import BudgetAccount
+print(json.dumps([[one.spent, one.held, one.overrun] for one in BudgetAccount.objects.all()]))
 """
 
 

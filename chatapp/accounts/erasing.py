@@ -104,7 +104,7 @@ def _switch_off(people: list[User]) -> None:
 @transaction.atomic
 def _forget(person: User, by: User | None, report: Report, is_known: bool) -> None:
     """Delete the account, and what was stored since by requests from before the deactivation."""
-    # Lock in the order in which a reply is saved (message, user, usage, allowances), to avoid
+    # Lock in the order in which a reply is saved (message, user, usage, budget accounts), to avoid
     # deadlocks.
     theirs = Message.objects.filter(conversation__user=person).select_for_update(of=("self",))
     list(theirs.values_list("pk"))

@@ -91,7 +91,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             return
         await worker().welcome(self)
         if worker().revocation.asked != changes:  # a revocation arrived before this tab was added
-            worker().revocation.look_again_at([self.user_id])
+            worker().revocation.recheck_access([self.user_id])
         query = dict(parse_qsl(self.scope["query_string"].decode("latin-1")))
         if query.get("conversation"):
             await self._act("watch", query)
@@ -131,9 +131,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         with suppress(RuntimeError):
             await self.base_send({"type": "websocket.send", "text": frame})
 
-    async def catch_up(self, conversation: UUID, *, anew: bool = False) -> None:
-        """Show what is new in the conversation, or redraw it all (`anew`), if the tab shows it."""
-        await (self._screen.redraw if anew else self._screen.catch_up)(conversation)
+    async def catch_up(self, conversation: UUID, *, redraw: bool = False) -> None:
+        """Show what is new in the conversation, or all of it (`redraw`), if the tab shows it."""
+        await (self._screen.redraw if redraw else self._screen.catch_up)(conversation)
 
     @property
     def session_key(self) -> str:

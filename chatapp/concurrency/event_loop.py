@@ -72,7 +72,7 @@ class ConcurrencyLimiter:
         """Wait for a place and return it; give it back in any case."""
         await self._places.acquire()
         place = Permit(self._places)
-        asyncio.get_running_loop().call_later(self._long_seconds, place.give_back)
+        asyncio.get_running_loop().call_later(self._long_seconds, place.release)
         return place
 
     @asynccontextmanager
@@ -81,7 +81,7 @@ class ConcurrencyLimiter:
         try:
             yield
         finally:
-            place.give_back()
+            place.release()
 
 
 class Permit:
@@ -90,7 +90,7 @@ class Permit:
     def __init__(self, places: asyncio.Semaphore) -> None:
         self._places: asyncio.Semaphore | None = places
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         if self._places:
             self._places.release()
             self._places = None

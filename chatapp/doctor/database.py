@@ -27,8 +27,8 @@ def database(connection: BaseDatabaseWrapper) -> Iterator[CheckResult]:
     """Run all checks of the database and close the connection."""
     if _is_missing(connection):
         missing = DiskProblem(f"{_location(connection)} does not exist", "Run make upgrade.")
-        trouble = problem_of_folder(Path(_location(connection)).parent)
-        yield failed("Reachable", *(trouble or missing))
+        problem = problem_of_folder(Path(_location(connection)).parent)
+        yield failed("Reachable", *(problem or missing))
         for what in ("Writable", "Migrated"):
             yield skipped(what, "there is no database yet")
         return

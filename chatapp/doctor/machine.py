@@ -23,8 +23,8 @@ _COLLECT = "Run make upgrade, or manage.py collectstatic --noinput, and restart.
 
 def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[CheckResult]:
     """Check the free space in `directory`; `few` and `too_few` are in bytes."""
-    if trouble := problem_of_folder(directory):  # found by writing, since root ignores permissions
-        yield failed("Free disk", *trouble)
+    if problem := problem_of_folder(directory):  # found by writing, since root ignores permissions
+        yield failed("Free disk", *problem)
         return
     usage = shutil.disk_usage(directory)
     found = f"{_size(usage.free)} of {_size(usage.total)} at {directory}"

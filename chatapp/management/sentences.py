@@ -21,14 +21,14 @@ def in_sentences() -> Iterator[None]:
     try:
         yield
     except Error as error:
-        if trouble := problem_with(connection, error):
-            message = f"The database can't be used: {trouble.found}.\n{trouble.remedy}"
+        if problem := problem_with(connection, error):
+            message = f"The database can't be used: {problem.found}.\n{problem.remedy}"
             raise CommandError(message) from error
         raise
     except OSError as error:
         directory = settings.DATA_DIR
         if directory not in (path := Path(error.filename or ""), *path.parents):
             raise
-        trouble = problem_of_folder(directory) or problem_of_error(error, directory)
-        message = f"DATA_DIR can't be used: {trouble.found}.\n{trouble.remedy}"
+        problem = problem_of_folder(directory) or problem_of_error(error, directory)
+        message = f"DATA_DIR can't be used: {problem.found}.\n{problem.remedy}"
         raise CommandError(message) from error

@@ -43,9 +43,9 @@ SETTLE_SECONDS = 0.2  # between checks whether another process is alive
 class Serving:
     """Runs the server; call `run` once, which returns when the process should exit."""
 
-    def __init__(self, post: WorkerSlot, demo_key: str, say: Callable[[str], None]) -> None:
+    def __init__(self, slot: WorkerSlot, demo_key: str, say: Callable[[str], None]) -> None:
         """Run the built-in demo upstream with `demo_key` as its API key, unless that is empty."""
-        self._post = post
+        self._slot = slot
         self._demo_key = demo_key
         self._say = say
         self._stopping: asyncio.Task[None] | None = None
@@ -80,7 +80,7 @@ class Serving:
         WebSocketFactory.protocol = SocketProtocol
         # Daphne has no other way to replace its factory or to pass it an open socket.
         daphne.server.HTTPFactory = partial(BoundedFactory, body_limit=self._body_limit)
-        listeners = {str(one.fileno()): one for one in self._post.doors.open()}
+        listeners = {str(one.fileno()): one for one in self._slot.listeners.open()}
         adopted: Any = AdoptedStreamServerEndpoint
         daphne.server.serverFromString = lambda reactor, name: adopted(
             reactor, listeners[name].detach(), listeners[name].family
@@ -163,7 +163,7 @@ class Serving:
         idle_sessions.shorten()
         for problem in stored_secrets.problems():
             logger.error("%s", problem)
-        greeting = self._greeting() if self._post.is_first else ""
+        greeting = self._greeting() if self._slot.is_first else ""
         connection.close()
         gc.collect()
         gc.freeze()
@@ -201,13 +201,13 @@ class Serving:
         loop = asyncio.get_running_loop()
         start_worker(self._heartbeat)
         loop.add_signal_handler(signal.SIGTERM, self._stop)
-        if supervisor := self._post.supervisor:
+        if supervisor := self._slot.supervisor:
             loop.add_reader(supervisor, self._stop_without, supervisor)
         else:
             loop.add_signal_handler(signal.SIGINT, self._stop)
         pool.warm_up()
         loop.run_in_executor(None, fragments.warm_up)
-        self._post.serves()
+        self._slot.serves()
         if greeting:
             self._say(greeting)
 
@@ -225,11 +225,11 @@ class Serving:
 
     async def _drain_and_stop(self) -> None:
         drain = settings.CHATAPP_DRAIN_SECONDS
-        if self._post.is_first:
+        if self._slot.is_first:
             self._say(f"Stopping. Running replies have {drain:g} s to finish, then they are saved.")
         try:
             # A supervisor stops all processes, so tabs gain nothing by moving to another.
-            await shut_down(drain, alone=not self._post.supervisor)
+            await shut_down(drain, alone=not self._slot.supervisor)
         except Exception:  # the process must end in any case
             logger.exception("The process could not shut down cleanly")
         pool.shut_down()

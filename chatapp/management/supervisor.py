@@ -29,7 +29,7 @@ SERVES = b"1"
 class WorkerSlot:
     """What a serving process gets, whether it has a supervisor or is the only one."""
 
-    doors: Listeners
+    listeners: Listeners
     is_first: bool = True  # the first process that was ever started
     supervisor: socket.socket | None = None  # readable when the supervisor is gone
 
@@ -40,17 +40,17 @@ class WorkerSlot:
 
 
 class Supervisor:
-    """Runs one process for each of the `doors`."""
+    """Runs one process for each of the `listeners`."""
 
-    def __init__(self, doors: Sequence[Listeners]) -> None:
-        self._doors = list(doors)
-        self._unserved = list(doors)
+    def __init__(self, listeners: Sequence[Listeners]) -> None:
+        self._listeners = list(listeners)
+        self._unserved = list(listeners)
         self._processes: dict[int, tuple[Listeners, socket.socket]] = {}
         self._is_stopping = False
         self._has_started = False
         self.has_failed = False  # whether no process could start
 
-    def post(self) -> WorkerSlot | None:
+    def slot(self) -> WorkerSlot | None:
         """Return a `WorkerSlot` in each forked process, and None in this one once all ended."""
         gc.collect()
         gc.freeze()  # otherwise garbage collection would write to shared memory pages
@@ -60,32 +60,32 @@ class Supervisor:
         is_first = True
         while self._unserved or self._processes:
             while self._unserved:
-                if post := self._fork(self._unserved.pop(0), is_first):
-                    return post
+                if slot := self._fork(self._unserved.pop(0), is_first):
+                    return slot
                 is_first = False
             if signal.sigwait(AWAITED) in STOPS:
                 self._stop()
             self._reap()
         return None
 
-    def _fork(self, doors: Listeners, is_first: bool) -> WorkerSlot | None:
+    def _fork(self, listeners: Listeners, is_first: bool) -> WorkerSlot | None:
         ours, theirs = socket.socketpair()
         if pid := os.fork():
             theirs.close()
-            self._processes[pid] = doors, ours
+            self._processes[pid] = listeners, ours
             return None
         ours.close()
-        self._become_child(doors)
-        return WorkerSlot(doors, is_first, theirs)
+        self._become_child(listeners)
+        return WorkerSlot(listeners, is_first, theirs)
 
-    def _become_child(self, doors: Listeners) -> None:
+    def _become_child(self, listeners: Listeners) -> None:
         # The supervisor handles Ctrl-C and passes it on.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
         for _, connection in self._processes.values():
             connection.close()
-        for others in self._doors:
-            if others is not doors:
+        for others in self._listeners:
+            if others is not listeners:
                 others.close()
 
     def _reap(self) -> None:
@@ -95,7 +95,7 @@ class Supervisor:
                 self._replace(*ended)
 
     def _replace(self, pid: int, status: int) -> None:
-        doors, connection = self._processes.pop(pid)
+        listeners, connection = self._processes.pop(pid)
         with connection:
             did_serve = connection.recv(1) == SERVES
         self._has_started |= did_serve
@@ -109,13 +109,13 @@ class Supervisor:
         logger.error("Process %d exited with %d; starting another", pid, ending)
         if not did_serve:
             time.sleep(AGAIN_SECONDS)
-        self._unserved.append(doors)
+        self._unserved.append(listeners)
 
     def _stop(self) -> None:
         """Pass the signal on: each process drains at the first, and stops at once at the second."""
         self._is_stopping = True
         self._unserved.clear()
-        for doors in self._doors:
-            doors.close()
+        for listeners in self._listeners:
+            listeners.close()
         for pid in self._processes:
             os.kill(pid, signal.SIGTERM)

@@ -13,10 +13,10 @@ from chatapp.models import (  # noqa: F401 - imported for their post_migrate rec
 )
 from chatapp.models.access_rules import AccessRule, Permitted, permitted
 from chatapp.models.audit import AuditDetail, AuditEvent, AuditHead
-from chatapp.models.budget_accounts import Allowance, Share
+from chatapp.models.budget_accounts import BudgetAccount, BudgetHold
 from chatapp.models.cache import CacheEntry
 from chatapp.models.claimed_groups import ClaimedGroup
-from chatapp.models.conversation_facets import ConversationFact, ConversationSums
+from chatapp.models.conversation_facets import ConversationFacet, ConversationSums
 from chatapp.models.conversations import Conversation
 from chatapp.models.daily_usage import DailyUsage, MonthlyUsage
 from chatapp.models.deletions import Deleted, Deletion, Restoration
@@ -42,7 +42,7 @@ from chatapp.models.review_views import ReviewSample, ReviewView, SampleMember
 from chatapp.models.reviews import Opening, Review, ReviewLabel, ReviewNote
 from chatapp.models.search_entries import SearchEntry, index_some, reindex
 from chatapp.models.suggestions import Suggestion
-from chatapp.models.temporary import Hold
+from chatapp.models.temporary import TemporaryHold
 from chatapp.models.thread_pages import ThreadPage
 from chatapp.models.tool_servers import ToolServer
 from chatapp.models.turns import Continuation, Edit, Prompt, Retry, Turn
@@ -53,15 +53,16 @@ from chatapp.models.users import User
 
 __all__ = [
     "AccessRule",
-    "Allowance",
     "AuditDetail",
     "AuditEvent",
     "AuditHead",
+    "BudgetAccount",
+    "BudgetHold",
     "CacheEntry",
     "ClaimedGroup",
     "Continuation",
     "Conversation",
-    "ConversationFact",
+    "ConversationFacet",
     "ConversationSums",
     "DailyUsage",
     "Deleted",
@@ -70,7 +71,6 @@ __all__ = [
     "Edit",
     "Feedback",
     "Fork",
-    "Hold",
     "Installation",
     "Invitation",
     "LegalHold",
@@ -102,9 +102,9 @@ __all__ = [
     "RuleFinding",
     "SampleMember",
     "SearchEntry",
-    "Share",
     "StillStreaming",
     "Suggestion",
+    "TemporaryHold",
     "ThreadPage",
     "ToolServer",
     "Turn",

@@ -27,7 +27,7 @@ MAX_PREPARED = (
 )
 
 
-class AllowanceQuerySet(models.QuerySet["Allowance"]):
+class BudgetAccountQuerySet(models.QuerySet["BudgetAccount"]):
     def to_be_locked(self) -> Self:
         """Lock the rows for the rest of the transaction, in the order of their ids."""
         rows = self.select_related("limit").order_by("pk")
@@ -44,26 +44,27 @@ class AllowanceQuerySet(models.QuerySet["Allowance"]):
         return self.filter(Q(user=user) | Q(user=None), limit__in=limits)
 
 
-class Allowance(models.Model):
+class BudgetAccount(models.Model):
     """The account of a limit. Amounts are in the unit that the limit measures.
 
     For concurrent replies, each running one is held; for replies a minute, each one is spent.
     """
 
-    limit = models.ForeignKey(Limit, models.CASCADE, related_name="allowances")
+    limit = models.ForeignKey(Limit, models.CASCADE, related_name="accounts")
     user = models.ForeignKey(
-        User, models.CASCADE, null=True, db_constraint=False, related_name="allowances"
+        User, models.CASCADE, null=True, db_constraint=False, related_name="budget_accounts"
     )
-    since = models.DateTimeField(default=EVER_SINCE, help_text="The period that this is spent in.")
+    since = models.DateTimeField(default=EVER_SINCE, help_text="The start of the period.")
     spent = models.PositiveBigIntegerField(default=0, db_default=0)
     held = models.PositiveBigIntegerField(default=0, db_default=0)
     overrun = models.PositiveBigIntegerField(
-        default=0, db_default=0, help_text="By how much replies went beyond the cap."
+        default=0, db_default=0, help_text="By how much replies exceeded the cap."
     )
 
-    objects = models.Manager.from_queryset(AllowanceQuerySet)()
+    objects = models.Manager.from_queryset(BudgetAccountQuerySet)()
 
     class Meta:
+        db_table = "chatapp_allowance"
         constraints = [
             models.UniqueConstraint(fields=["limit", "user"], name="one_allowance_a_person"),
             models.UniqueConstraint(
@@ -78,33 +79,34 @@ class Allowance(models.Model):
     def make_missing(limits: Iterable[Limit], user: int) -> None:
         """Create the accounts of these limits that this person's replies need and do not exist."""
         accounts = [
-            Allowance(limit=one, user_id=user if one.has_each_their_own else None) for one in limits
+            BudgetAccount(limit=one, user_id=user if one.has_each_their_own else None)
+            for one in limits
         ]
-        Allowance.objects.bulk_create(accounts, ignore_conflicts=True)
+        BudgetAccount.objects.bulk_create(accounts, ignore_conflicts=True)
 
     @staticmethod
-    def locked(limits: Collection[Limit], user: int) -> "list[Allowance]":
+    def locked(limits: Collection[Limit], user: int) -> "list[BudgetAccount]":
         """Lock and return a person's accounts under these limits, each in its current period.
 
         Call it within a transaction.
         """
         keys = [one.pk for one in limits]
         if len(keys) > MAX_PREPARED:
-            return _present(Allowance.objects.of(limits, user).to_be_locked())
+            return _present(BudgetAccount.objects.of(limits, user).to_be_locked())
         return _present(_OF_LIMITS.all(user, *keys, *[keys[-1]] * (MAX_PREPARED - len(keys))))
 
     @staticmethod
-    def locked_again(keys: Collection[int]) -> "list[Allowance]":
+    def locked_again(keys: Collection[int]) -> "list[BudgetAccount]":
         """Lock and return the accounts with these keys that still exist."""
         return _present(_OF_KEYS.all(sorted(keys)))
 
-    def begin_anew(self, now: datetime) -> None:
+    def begin_redraw(self, now: datetime) -> None:
         """Reset what was spent if a new period has begun.
 
         A period begun by a host whose clock is slightly ahead continues. One that begins after the
         end of the current period was begun by a wrong clock, and is reset.
         """
-        began, ends = self.limit.begins(now), self.limit.begins_anew(now)
+        began, ends = self.limit.begins(now), self.limit.begins_redraw(now)
         if self.since < began or (ends and self.since > ends):
             self.since, self.spent, self.overrun = began, 0, 0
 
@@ -120,27 +122,32 @@ class Allowance(models.Model):
         self.overrun = max(self.overrun, self.spent - self.limit.cap, 0)
 
 
-class Share(models.Model):
-    """What a reply holds of an allowance, and what was charged when it ended.
+class BudgetHold(models.Model):
+    """What a reply holds in an account, and what was charged when it ended.
 
     The message is not a foreign key: the charge outlives it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     message = models.UUIDField()
-    allowance = models.ForeignKey(Allowance, models.CASCADE, related_name="shares")
-    process = models.UUIDField(help_text="In which the reply streams.")
+    account = models.ForeignKey(
+        BudgetAccount, models.CASCADE, db_column="allowance_id", related_name="holds"
+    )
+    process = models.UUIDField(help_text="The process that runs the reply.")
     held = models.PositiveBigIntegerField(default=0)
     spent = models.PositiveBigIntegerField(default=0)
-    since = models.DateTimeField(default=EVER_SINCE, help_text="The period it was charged to.")
+    since = models.DateTimeField(
+        default=EVER_SINCE, help_text="The start of the period that was charged."
+    )
     overrun = models.PositiveBigIntegerField(
-        default=0, help_text="By how much it cost more than was held for it."
+        default=0, help_text="By how much the cost exceeded what was held."
     )
     settled_at = models.DateTimeField(null=True)
 
     class Meta:
+        db_table = "chatapp_share"
         constraints = [
-            models.UniqueConstraint(fields=["message", "allowance"], name="one_share_a_reply")
+            models.UniqueConstraint(fields=["message", "account"], name="one_share_a_reply")
         ]
         indexes = [
             models.Index(fields=["process"], condition=Q(settled_at=None), name="shares_held")
@@ -149,15 +156,15 @@ class Share(models.Model):
     def __str__(self) -> str:
         return f"{self.held} held, {self.spent} spent"
 
-    def settle(self, allowance: Allowance, cost: int) -> None:
+    def settle(self, account: BudgetAccount, cost: int) -> None:
         """Charge the reply's total cost, or the difference to what was charged before."""
         if self.settled_at is None:
             self.overrun = max(0, cost - self.held)
-        in_this_period = self.since == allowance.since
+        in_this_period = self.since == account.since
         more = cost - self.spent
-        allowance.charge(more if in_this_period else max(0, more), self.held)
+        account.charge(more if in_this_period else max(0, more), self.held)
         self.held, self.spent = 0, cost
-        self.since, self.settled_at = allowance.since, timezone.now()
+        self.since, self.settled_at = account.since, timezone.now()
 
 
 def settle(usages: Iterable[Usage]) -> None:
@@ -166,18 +173,18 @@ def settle(usages: Iterable[Usage]) -> None:
     Call it in the transaction that books the usage. Calling it again charges only the difference.
     """
     by_reply = {usage.message_id: usage for usage in usages}
-    shares = _OF_REPLIES.all(by_reply)
-    keys = {share.allowance_id for share in shares}
-    if not (by_allowance := {one.pk: one for one in Allowance.locked_again(keys)}):
+    holds = _OF_REPLIES.all(by_reply)
+    keys = {hold.account_id for hold in holds}
+    if not (by_account := {one.pk: one for one in BudgetAccount.locked_again(keys)}):
         return
     # Read them again under the lock: another process may have just settled them.
-    unique = {share.pk: share for share in _OF_REPLIES.all(by_reply)}.values()
-    shares = [share for share in unique if share.allowance_id in by_allowance]
-    for share in shares:
-        allowance = by_allowance[share.allowance_id]
-        share.settle(allowance, charged(allowance.limit, by_reply[share.message]))
-    SETTLED.run(*shares)
-    KEPT.run(*by_allowance.values())
+    unique = {hold.pk: hold for hold in _OF_REPLIES.all(by_reply)}.values()
+    holds = [hold for hold in unique if hold.account_id in by_account]
+    for hold in holds:
+        account = by_account[hold.account_id]
+        hold.settle(account, charged(account.limit, by_reply[hold.message]))
+    SETTLED.run(*holds)
+    KEPT.run(*by_account.values())
 
 
 def charged(limit: Limit, usage: Usage) -> int:
@@ -187,30 +194,30 @@ def charged(limit: Limit, usage: Usage) -> int:
     return (usage.total_tokens or 0) if limit.measure == Measure.TOKENS else 0
 
 
-def _present(allowances: Iterable[Allowance]) -> list[Allowance]:
+def _present(accounts: Iterable[BudgetAccount]) -> list[BudgetAccount]:
     """Return each account once, reset if a new period has begun."""
     now = timezone.now()
-    found = list({one.pk: one for one in allowances}.values())
-    for allowance in found:
-        allowance.begin_anew(now)
+    found = list({one.pk: one for one in accounts}.values())
+    for account in found:
+        account.begin_redraw(now)
     return found
 
 
-KEPT = Update(Allowance, ["since", "spent", "held", "overrun"])
-HELD = Update(Share, ["held"])
-TAKEN = Insert(Share)
-SETTLED = Update(Share, ["held", "spent", "since", "overrun", "settled_at"])
+KEPT = Update(BudgetAccount, ["since", "spent", "held", "overrun"])
+HELD = Update(BudgetHold, ["held"])
+TAKEN = Insert(BudgetHold)
+SETTLED = Update(BudgetHold, ["held", "spent", "since", "overrun", "settled_at"])
 _OF_LIMITS = Query(
-    lambda user, *limits: Allowance.objects.filter(
+    lambda user, *limits: BudgetAccount.objects.filter(
         Q(user=user) | Q(user=None), reduce(or_, [Q(limit=one) for one in limits])
     ).to_be_locked(),
     User._meta.pk,
     *[Limit._meta.pk] * MAX_PREPARED,
 )
 _OF_KEYS = PreparedIn(
-    lambda *keys: Allowance.objects.filter(pk__in=keys).to_be_locked(), Allowance._meta.pk
+    lambda *keys: BudgetAccount.objects.filter(pk__in=keys).to_be_locked(), BudgetAccount._meta.pk
 )
 _OF_REPLIES = PreparedIn(
-    lambda *replies: Share.objects.filter(message__in=replies).order_by(),
-    Share._meta.get_field("message"),
+    lambda *replies: BudgetHold.objects.filter(message__in=replies).order_by(),
+    BudgetHold._meta.get_field("message"),
 )

@@ -54,7 +54,7 @@ class ConversationSums(models.Model):
         return f"{self.replies} replies of {self.conversation_id}"
 
 
-class ConversationFact(models.Model):
+class ConversationFacet(models.Model):
     """Something that is true of one of a conversation's replies, or was: facts outlive deletions.
 
     `fact` is a kind and its value, as `of_model` and the other functions below build it.
@@ -72,6 +72,7 @@ class ConversationFact(models.Model):
     used_on = models.DateField()  # by UTC
 
     class Meta:
+        db_table = "chatapp_conversationfact"
         indexes = [
             # Includes the conversation, to find those that have several facts.
             models.Index(fields=["fact", "used_on", "conversation"], name="conversations_with_fact")

@@ -42,9 +42,9 @@ def validate_accent(value: str) -> None:
 
 class Installation(models.Model):
     class SignUp(models.TextChoices):
-        CLOSED = "closed", "Nobody: invitations rest, too"
-        INVITED = "invited", "Who has an invitation"
-        DOMAINS = "domains", "Also who has an e-mail address of these domains"
+        CLOSED = "closed", "Nobody, not even with an invitation"
+        INVITED = "invited", "People with an invitation"
+        DOMAINS = "domains", "People with an invitation, or with an email address of these domains"
 
     signup = models.CharField(
         "who may make an account",
@@ -59,13 +59,13 @@ class Installation(models.Model):
         default="",
         db_default="",
         validators=[validate_domains],
-        help_text="One a line, for example example.org. Who reads mail there is sent a link.",
+        help_text="One per line, for example example.org. The sign-up link is sent to the address.",
     )
     staff_second_factor = models.BooleanField(
         "staff must have a second factor",
         default=False,
         db_default=False,
-        help_text="Administrators and reviewers without one are led to add it before they go on.",
+        help_text="Administrators and reviewers without one must add it before they can continue.",
     )
     title_upstream = models.ForeignKey(
         Upstream,
@@ -74,16 +74,15 @@ class Installation(models.Model):
         blank=True,
         related_name="+",
         verbose_name="upstream for titles",
-        help_text="Where one is chosen, its model reads the first prompt and the beginning of its "
-        "reply, and names the conversation. Without one, conversations are called by their first "
-        "words.",
+        help_text="Its model reads the first prompt and the beginning of the reply, and writes a "
+        "title. Without one, the title is the first words of the prompt.",
     )
     title_model = models.CharField(
         "model for titles",
         max_length=200,
         blank=True,
-        help_text="A small, quick one does, for example gpt-4o-mini. It need not be among those "
-        "that people are offered.",
+        help_text="A small, fast model is enough, for example gpt-4o-mini. It need not be one of "
+        "those that people can choose.",
     )
 
     default_upstream = models.ForeignKey(
@@ -93,8 +92,8 @@ class Installation(models.Model):
         blank=True,
         related_name="+",
         verbose_name="upstream of new chats",
-        help_text="Its model below is chosen for who has asked none yet. Without one, that is the "
-        "first that is offered.",
+        help_text="Its model below is preselected for people who have not used one yet. Without "
+        "one, the first in the list is preselected.",
     )
     default_model = models.CharField(
         "model of new chats", max_length=200, blank=True, default="", db_default=""
@@ -105,8 +104,8 @@ class Installation(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text="Stands on each new chat, as it is typed: what people should know today, or whom "
-        "to ask.",
+        help_text="Shown above every new chat, as plain text: what people should know today, or "
+        "whom to ask.",
     )
 
     name = models.CharField(
@@ -115,8 +114,8 @@ class Installation(models.Model):
         default="",
         db_default="",
         validators=[validate_name],
-        help_text="What people know this app as: in titles, at the sign-in, in mails and in the "
-        f"apps that make codes. Without one: {OWN_NAME}.",
+        help_text="The name that people see: in titles, at sign-in, in emails and in authenticator "
+        f"apps. Without one: {OWN_NAME}.",
     )
     accent = models.CharField(
         "accent colour",
@@ -125,7 +124,7 @@ class Installation(models.Model):
         default="",
         db_default="",
         validators=[validate_accent],
-        help_text="Of links and buttons; dark pages have a lighter shade of it. The app's own is "
+        help_text="The colour of links and buttons; dark pages use a lighter shade. The default is "
         f"{OWN_ACCENT}.",
     )
     accent_dark = models.CharField(

@@ -31,7 +31,7 @@ class Measure(models.TextChoices):
 class Period(models.TextChoices):
     DAY = "day", "a day"
     MONTH = "month", "a month"
-    EVER = "ever", "for good"
+    EVER = "ever", "in total"
 
     def around(self, now: datetime) -> tuple[datetime, datetime | None]:
         """Return when the period containing `now` began, and when the next one begins, if ever."""
@@ -46,7 +46,7 @@ class Limit(models.Model):
 
     measure = models.CharField(max_length=8, choices=Measure)
     cap = models.PositiveBigIntegerField(
-        validators=[MinValueValidator(0)], help_text="In nano-dollars where it is money."
+        validators=[MinValueValidator(0)], help_text="Money is in nano-dollars."
     )
     period = models.CharField(max_length=5, choices=Period, default=Period.MONTH)
     # No constraints, so that a process of the previous version can delete what these refer to.
@@ -153,7 +153,7 @@ class Limit(models.Model):
         """Return when the period containing `now` began."""
         return self._around(now)[0]
 
-    def begins_anew(self, now: datetime) -> datetime | None:
+    def begins_redraw(self, now: datetime) -> datetime | None:
         """Return when the next period begins; None if there is none."""
         return self._around(now)[1]
 

@@ -164,7 +164,7 @@ class Message(StoredReply):
     is_continuation = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Of a prompt: nobody typed it, it asks for the rest of the reply before it.",
+        help_text="A prompt that nobody typed: it asks for the rest of the reply before it.",
     )
     created_at = models.DateTimeField(default=timezone.now)
     deleted_at = models.DateTimeField(null=True, editable=False)
@@ -175,7 +175,7 @@ class Message(StoredReply):
 
     objects = models.Manager.from_queryset(MessageQuerySet)()
     siblings: list["Message"]
-    is_limited = True  # assumed until `purses.admit` has looked whether a limit applies
+    is_limited = True  # assumed until `reservations.admit` has looked whether a limit applies
 
     class Meta:
         ordering = [models.F("sequence").asc(nulls_first=True), "created_at", "choice", "id"]

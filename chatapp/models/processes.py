@@ -71,9 +71,13 @@ class Process(models.Model):
     """A running `manage.py serve`."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    place = models.CharField(max_length=300, help_text="The host, and where its pids count.")
+    place = models.CharField(
+        max_length=300, help_text="The host, and the namespace of its process ids."
+    )
     pid = models.PositiveIntegerField()
-    is_alone = models.BooleanField(help_text="It hears no other process: REDIS_URL is not set.")
+    is_alone = models.BooleanField(
+        help_text="It cannot reach other processes, since REDIS_URL is not set."
+    )
     seen_at = models.DateTimeField(db_default=Now())
 
     objects = models.Manager.from_queryset(ProcessQuerySet)()

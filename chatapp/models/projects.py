@@ -16,7 +16,9 @@ class Project(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="projects")
     name = models.CharField(max_length=MAX_NAME_LENGTH)
-    instructions = models.TextField(blank=True, help_text="What a model is told first.")
+    instructions = models.TextField(
+        blank=True, help_text="Sent to the model before the conversation."
+    )
     upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True)
     model = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

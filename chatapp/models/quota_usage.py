@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from chatapp.models.budget_accounts import Allowance
+from chatapp.models.budget_accounts import BudgetAccount
 from chatapp.models.limits import Limit, Measure
 from chatapp.models.users import User
 
@@ -15,22 +15,22 @@ NEAR = 80  # percent, from which on a person gets a warning
 
 @dataclass(frozen=True)
 class QuotaUsage:
-    """One allowance of a limit, in its present period."""
+    """One account of a limit, in its present period."""
 
     limit: Limit
     whose: str
     spent: int
     held: int
     overrun: int
-    begins_anew: datetime | None
+    begins_redraw: datetime | None
 
     @classmethod
-    def of(cls, limit: Limit, allowance: Allowance | None, whose: str = "") -> "QuotaUsage":
+    def of(cls, limit: Limit, account: BudgetAccount | None, whose: str = "") -> "QuotaUsage":
         now = timezone.now()
-        shown = allowance or Allowance(limit=limit)
+        shown = account or BudgetAccount(limit=limit)
         shown.limit = limit
-        shown.begin_anew(now)
-        resets = None if limit.measure == Measure.A_MINUTE else limit.begins_anew(now)
+        shown.begin_redraw(now)
+        resets = None if limit.measure == Measure.A_MINUTE else limit.begins_redraw(now)
         return cls(limit, whose, shown.spent, shown.held, shown.overrun, resets)
 
     @property
@@ -58,7 +58,7 @@ def quota_usages(user: User) -> list[QuotaUsage]:
     limits = Limit.concerning(user.pk)
     if not limits:
         return []
-    accounts = {one.limit_id: one for one in Allowance.objects.of(limits, user.pk)}
+    accounts = {one.limit_id: one for one in BudgetAccount.objects.of(limits, user.pk)}
     return [QuotaUsage.of(one, accounts.get(one.pk), _who(one)) for one in limits]
 
 
@@ -69,8 +69,8 @@ def nearest(meters: Iterable[QuotaUsage]) -> QuotaUsage | None:
     return found if found and found.percent_spent >= NEAR else None
 
 
-def nearest_of(allowances: Iterable[Allowance]) -> QuotaUsage | None:
-    return nearest(QuotaUsage.of(one.limit, one, _who(one.limit)) for one in allowances)
+def nearest_of(accounts: Iterable[BudgetAccount]) -> QuotaUsage | None:
+    return nearest(QuotaUsage.of(one.limit, one, _who(one.limit)) for one in accounts)
 
 
 def _who(limit: Limit) -> str:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db import models, transaction
 
-from chatapp.models.budget_accounts import Share, settle
+from chatapp.models.budget_accounts import BudgetHold, settle
 from chatapp.models.messages import Message
 from chatapp.models.processes import Process
 from chatapp.models.usage import Usage
@@ -14,11 +14,13 @@ AT_ONCE = 100
 
 @transaction.atomic
 def release_lost() -> int:
-    """Settle the shares of replies that were deleted while they streamed in a process that died;
+    """Settle the holds of replies that were deleted while they streamed in a process that died;
     return the number of replies."""
     alive = Process.objects.filter(pk=models.OuterRef("process"))
     streaming = Message.objects.streaming().filter(pk=models.OuterRef("message"))
-    lost = Share.objects.filter(~models.Exists(alive), ~models.Exists(streaming), settled_at=None)
+    lost = BudgetHold.objects.filter(
+        ~models.Exists(alive), ~models.Exists(streaming), settled_at=None
+    )
     replies = set(lost.values_list("message", flat=True)[:AT_ONCE])
     booked = {one.pk: one for one in Usage.objects.filter(pk__in=replies)}
     settle(booked.get(reply) or Usage(message_id=reply) for reply in replies)
@@ -26,9 +28,9 @@ def release_lost() -> int:
 
 
 def forget_settled(before: datetime) -> int:
-    """Delete shares that were settled before this moment, a portion at a time; return the number.
+    """Delete holds that were settled before this moment, a portion at a time; return the number.
 
     Choose a moment so old that no process saves those replies again.
     """
-    old = Share.objects.filter(settled_at__lt=before).values_list("pk", flat=True)[:AT_ONCE]
-    return Share.objects.filter(pk__in=list(old)).delete()[0]
+    old = BudgetHold.objects.filter(settled_at__lt=before).values_list("pk", flat=True)[:AT_ONCE]
+    return BudgetHold.objects.filter(pk__in=list(old)).delete()[0]

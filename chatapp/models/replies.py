@@ -86,7 +86,7 @@ class StoredReply(models.Model):
         help_text="Why a reply ended; empty for prompts.",
     )
     finish_reason = models.CharField(max_length=50, blank=True)
-    streamed_by = models.UUIDField(null=True, editable=False, help_text="The process, by its id.")
+    streamed_by = models.UUIDField(null=True, editable=False, help_text="The id of the process.")
     upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True)
     model = models.CharField(max_length=200, blank=True)
     response_id = models.CharField(max_length=200, blank=True, help_text="The upstream's own id.")
@@ -94,25 +94,28 @@ class StoredReply(models.Model):
     time_to_first_token = models.FloatField(null=True, help_text="Seconds.")
     reasoning_duration = models.FloatField(null=True, help_text="Seconds.")
     duration = models.FloatField(null=True, help_text="Seconds, from request to ending.")
-    choice = models.PositiveSmallIntegerField(
-        default=0, help_text="Of several that were asked for."
-    )
+    choice = models.PositiveSmallIntegerField(default=0, help_text="Index among several choices.")
     slot = models.PositiveSmallIntegerField(
-        default=0, db_default=0, help_text="Of several models that were asked at once."
+        default=0, db_default=0, help_text="Index among several models asked at once."
     )
     earlier_rounds = models.JSONField(
-        default=list, blank=True, help_text="What was written before the last tool calls."
+        default=list, blank=True, help_text="The rounds before the last tool calls."
     )
     tool_runs = models.JSONField(default=list, blank=True, help_text="The last round's tool calls.")
     usage_so_far = models.JSONField(
         null=True, editable=False, help_text="`Usage.as_record`, while the reply streams."
     )
     extras_record = models.JSONField(
-        null=True, blank=True, db_column="extras", help_text="What came besides text; see `extras`."
+        null=True,
+        blank=True,
+        db_column="extras",
+        help_text="What came with the text; see `extras`.",
     )
     logprobs = LargeJSONField(null=True, blank=True, help_text="Tokens and their probability.")
     moderation = models.JSONField(null=True, blank=True)
-    is_flagged = models.BooleanField(default=False, help_text="By the upstream's moderation.")
+    is_flagged = models.BooleanField(
+        default=False, help_text="Flagged by the upstream's moderation."
+    )
     service_tier = models.CharField(max_length=100, blank=True)
     system_fingerprint = models.CharField(max_length=200, blank=True)
 

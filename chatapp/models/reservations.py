@@ -1,9 +1,9 @@
-"""Purses: what each running reply has reserved from the allowances that apply to it.
+"""Reservations: what each running reply has reserved from the accounts that apply to it.
 
-Admitting a prompt holds from each allowance an upper bound of the prompt plus 2,000 tokens of
-output, or what is left. More is held before half of that is used. If nothing is left, the reply
-ends where its hold does. Its actual cost is charged when it is saved (see `allowances`). A title is
-paid for like a reply, but does not count as one: limits on replies per minute or at once ignore it.
+Admitting a prompt holds in each account an upper bound of the prompt plus 2,000 tokens of output,
+or what is left. More is held before half of that is used. If nothing is left, the reply ends where
+its hold does. Its actual cost is charged when it is saved (see `budget_accounts`). A title is
+charged like a reply, but does not count as one: limits on replies per minute or at once ignore it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from chatapp.models.budget_accounts import HELD, KEPT, TAKEN, Allowance, Share
+from chatapp.models.budget_accounts import HELD, KEPT, TAKEN, BudgetAccount, BudgetHold
 from chatapp.models.limits import Limit, Measure
 from chatapp.models.messages import Message
 from chatapp.models.prices import MILLION, Price
@@ -41,11 +41,11 @@ class Reservation:
     upper bounds."""
 
     message: UUID
-    shares: dict[int, Share]  # by allowance
+    holds: dict[int, BudgetHold]  # by account
     price: Price | None
     prompt: int = 0
     output: int = 0  # held
-    affordable: int = 0  # output that the allowances had room for when last read
+    affordable: int = 0  # output that the accounts had room for when last read
     earlier: Usage = field(default_factory=Usage.nothing)  # of requests that have ended
     written: int = 0  # bytes; at least the number of tokens
     max_tokens: int | None = None  # sent to the upstream, as the total over all choices
@@ -77,8 +77,8 @@ class Reservation:
     @property
     def is_bounded(self) -> bool:
         """Whether a limit on tokens or money applies, not only one on the number of replies."""
-        shares = self.shares.values()
-        return any(share.held and share.allowance.limit.is_of_tokens for share in shares)
+        holds = self.holds.values()
+        return any(hold.held and hold.account.limit.is_of_tokens for hold in holds)
 
     @property
     def _is_capped(self) -> bool:
@@ -89,53 +89,53 @@ class Reservation:
         self.max_tokens, self.written, self.was_refused = most, 0, False
 
     def need(self, limit: Limit, prompt: int, output: int) -> int:
-        """Return what the reply has to hold of an allowance for this prompt and output."""
+        """Return what the reply has to hold of an account for this prompt and output."""
         if limit.measure == Measure.TOKENS:
             return _tokens(self.earlier) + prompt + output
         if limit.measure == Measure.MONEY and self.price:
             return _money(self.earlier, self.price) + self.price.at_most(prompt, output)
         return 1 if limit.measure == Measure.AT_ONCE else 0
 
-    def within(self, allowance: Allowance, prompt: int) -> int:
-        """Return the tokens of output that the allowance has room for, including what this reply
+    def within(self, account: BudgetAccount, prompt: int) -> int:
+        """Return the tokens of output that the account has room for, including what this reply
         holds of it already.
 
         Limits on the number of replies were checked once, when this one was admitted.
         """
-        share = self.shares[allowance.pk]
-        if not allowance.limit.is_of_tokens and (
-            share.held or allowance.limit.measure == Measure.A_MINUTE
+        hold = self.holds[account.pk]
+        if not account.limit.is_of_tokens and (
+            hold.held or account.limit.measure == Measure.A_MINUTE
         ):
             return UNBOUNDED
-        room = allowance.left + share.held
-        room -= self.need(allowance.limit, prompt, 0)
+        room = account.left + hold.held
+        room -= self.need(account.limit, prompt, 0)
         if room < 0:
             return -1
-        if allowance.limit.measure == Measure.TOKENS:
+        if account.limit.measure == Measure.TOKENS:
             return room
         dearest = self.price.dearest_output if self.price else 0
-        if allowance.limit.measure == Measure.MONEY and dearest:
+        if account.limit.measure == Measure.MONEY and dearest:
             return room * MILLION // dearest
         return UNBOUNDED
 
     def hold(
-        self, allowances: Collection[Allowance], prompt: int, output: int, least: int
-    ) -> Allowance | None:
+        self, accounts: Collection[BudgetAccount], prompt: int, output: int, least: int
+    ) -> BudgetAccount | None:
         """Hold what the prompt and `output` may cost, or as much output as is left.
 
-        If less than `least` is left, change nothing and return the allowance that lacks it.
+        If less than `least` is left, change nothing and return the account that lacks it.
         """
-        mine = [one for one in allowances if one.pk in self.shares]
+        mine = [one for one in accounts if one.pk in self.holds]
         tightest = min(mine, key=lambda one: self.within(one, prompt), default=None)
         self.affordable = self.within(tightest, prompt) if tightest else UNBOUNDED
         if tightest and self.affordable < least:
             return tightest
         self.prompt, self.output = prompt, min(output, self.affordable)
-        for allowance in mine:
-            share = self.shares[allowance.pk]
-            held = self.need(allowance.limit, prompt, self.output)
-            allowance.held = max(0, allowance.held + held - share.held)
-            share.held = held
+        for account in mine:
+            hold = self.holds[account.pk]
+            held = self.need(account.limit, prompt, self.output)
+            account.held = max(0, account.held + held - hold.held)
+            hold.held = held
         return None
 
 
@@ -154,8 +154,8 @@ def admit(
     """Reserve budget for replies that are about to be requested: for all of them or none.
 
     Call it in the transaction that stores them. `prompt_tokens` returns an upper bound of what is
-    sent for a reply. Returns purses by reply; a reply that no limit applies to has none. Raises
-    `Refused`.
+    sent for a reply. Returns reservations by reply; replies that no limit applies to have none.
+    Raises `Refused`.
     """
     limits = Limit.concerning(user)
     concerning = {
@@ -173,15 +173,15 @@ def admit(
         for reply in replies
         if concerning[reply.pk]
     }
-    allowances = _locked(list(wanted.values()), user)
-    purses = {}
+    accounts = _locked(list(wanted.values()), user)
+    reservations = {}
     for reply in replies:
-        if mine := [one for one in allowances if one.limit in concerning[reply.pk]]:
+        if mine := [one for one in accounts if one.limit in concerning[reply.pk]]:
             assert reply.streamed_by
             asking = PlannedRequest(reply.pk, reply.upstream_id, reply.model, reply.streamed_by)
-            purses[reply.pk] = _admitted(asking, mine, *known[reply.pk])
-    _take(purses.values(), allowances)
-    return purses
+            reservations[reply.pk] = _admitted(asking, mine, *known[reply.pk])
+    _take(reservations.values(), accounts)
+    return reservations
 
 
 def admit_title(user: int, asking: PlannedRequest, prompt_tokens: int) -> Reservation | None:
@@ -197,10 +197,10 @@ def admit_title(user: int, asking: PlannedRequest, prompt_tokens: int) -> Reserv
     if not limits:
         return None
     price = Price.holding(asking.upstream, asking.model)
-    allowances = _locked(limits, user)
-    purse = _admitted(asking, allowances, prompt_tokens, price)
-    _take([purse], allowances)
-    return purse
+    accounts = _locked(limits, user)
+    reservation = _admitted(asking, accounts, prompt_tokens, price)
+    _take([reservation], accounts)
+    return reservation
 
 
 # For each upstream, an upper bound of the tokens of the tools that it was last sent.
@@ -220,109 +220,114 @@ def remember_tools(upstream: int, tokens: int) -> None:
 
 
 @contextmanager
-def together(purses: Iterable[Reservation]) -> Iterator[None]:
+def together(reservations: Iterable[Reservation]) -> Iterator[None]:
     """A transaction in which these may hold more. If it fails, each holds what it held before."""
     before = [
-        (one, one.prompt, one.output, one.was_refused, one.shares, _held(one)) for one in purses
+        (one, one.prompt, one.output, one.was_refused, one.holds, _held(one))
+        for one in reservations
     ]
     try:
         with transaction.atomic():
             yield
     except BaseException:
-        for purse, prompt, output, was_refused, shares, held in before:
-            purse.prompt, purse.output, purse.was_refused = prompt, output, was_refused
-            purse.shares = shares
-            for key, share in shares.items():
-                share.held = held[key]
+        for reservation, prompt, output, was_refused, holds, held in before:
+            reservation.prompt, reservation.output, reservation.was_refused = (
+                prompt,
+                output,
+                was_refused,
+            )
+            reservation.holds = holds
+            for key, hold in holds.items():
+                hold.held = held[key]
         raise
 
 
-def _held(purse: Reservation) -> dict[int, int]:
-    return {key: share.held for key, share in purse.shares.items()}
+def _held(reservation: Reservation) -> dict[int, int]:
+    return {key: hold.held for key, hold in reservation.holds.items()}
 
 
-def grow(purses: Iterable[Reservation]) -> None:
+def grow(reservations: Iterable[Reservation]) -> None:
     """Hold more for each of these, as far as there is more. Call it within `together`."""
-    wanting = list(purses)
-    allowances = _locked_of(wanting)
-    for purse in wanting:
-        _drop_removed(purse, allowances)
-        output = 2 * purse.used + OUTPUT
-        if purse.max_tokens is not None:
-            output = max(min(output, purse.max_tokens), purse.used + 1)
-        refusing = purse.hold(allowances, purse.prompt, output, purse.output + 1)
-        purse.was_refused = refusing is not None
-    _keep(allowances, wanting)
+    wanting = list(reservations)
+    accounts = _locked_of(wanting)
+    for reservation in wanting:
+        _drop_removed(reservation, accounts)
+        output = 2 * reservation.used + OUTPUT
+        if reservation.max_tokens is not None:
+            output = max(min(output, reservation.max_tokens), reservation.used + 1)
+        refusing = reservation.hold(accounts, reservation.prompt, output, reservation.output + 1)
+        reservation.was_refused = refusing is not None
+    _keep(accounts, wanting)
 
 
-def admit_again(purse: Reservation, prompt: int, earlier: Usage) -> bool:
+def admit_again(reservation: Reservation, prompt: int, earlier: Usage) -> bool:
     """Return whether a reply may send one more request, after `earlier` usage, and hold its cost.
 
     Does not query the database if the prompt is covered by what is held already.
     """
-    if not earlier.total_tokens and prompt <= purse.prompt:
+    if not earlier.total_tokens and prompt <= reservation.prompt:
         return True
-    purse.earlier = earlier
-    with together([purse]):
-        allowances = _locked_of([purse])
-        _drop_removed(purse, allowances)
-        if purse.hold(allowances, prompt, OUTPUT, MIN_OUTPUT):
+    reservation.earlier = earlier
+    with together([reservation]):
+        accounts = _locked_of([reservation])
+        _drop_removed(reservation, accounts)
+        if reservation.hold(accounts, prompt, OUTPUT, MIN_OUTPUT):
             return False
-        _keep(allowances, [purse])
+        _keep(accounts, [reservation])
     return True
 
 
 def _admitted(
-    asking: PlannedRequest, allowances: Sequence[Allowance], prompt: int, price: Price | None
+    asking: PlannedRequest, accounts: Sequence[BudgetAccount], prompt: int, price: Price | None
 ) -> Reservation:
-    shares = {
-        one.pk: build(Share, message=asking.key, allowance=one, process=asking.process)
-        for one in allowances
+    holds = {
+        one.pk: build(BudgetHold, message=asking.key, account=one, process=asking.process)
+        for one in accounts
     }
-    for allowance in allowances:
-        _count_in(allowance)
-    purse = Reservation(asking.key, shares, price, near=nearest_of(allowances))
-    if lacking := purse.hold(allowances, prompt, OUTPUT, MIN_OUTPUT):
-        raise Refused(refusal(lacking, purse.need(lacking.limit, prompt, MIN_OUTPUT)))
-    return purse
+    for account in accounts:
+        _count_in(account)
+    reservation = Reservation(asking.key, holds, price, near=nearest_of(accounts))
+    if lacking := reservation.hold(accounts, prompt, OUTPUT, MIN_OUTPUT):
+        raise Refused(refusal(lacking, reservation.need(lacking.limit, prompt, MIN_OUTPUT)))
+    return reservation
 
 
-def _take(purses: Collection[Reservation], allowances: Collection[Allowance]) -> None:
-    if not allowances:  # all limits were removed just now
+def _take(reservations: Collection[Reservation], accounts: Collection[BudgetAccount]) -> None:
+    if not accounts:  # all limits were removed just now
         return
-    kept = ((KEPT, one) for one in allowances)
-    taken = ((TAKEN, share) for purse in purses for share in purse.shares.values())
+    kept = ((KEPT, one) for one in accounts)
+    taken = ((TAKEN, hold) for reservation in reservations for hold in reservation.holds.values())
     run_together(*kept, *taken)
 
 
-def _count_in(allowance: Allowance) -> None:
+def _count_in(account: BudgetAccount) -> None:
     """Count one more reply for this minute; raises `Refused`."""
-    if allowance.limit.measure != Measure.A_MINUTE:
+    if account.limit.measure != Measure.A_MINUTE:
         return
-    if allowance.left <= 0:
-        raise Refused(refusal(allowance, 1))
-    allowance.spent += 1
+    if account.left <= 0:
+        raise Refused(refusal(account, 1))
+    account.spent += 1
 
 
-def refusal(allowance: Allowance, needed: int) -> str:
+def refusal(account: BudgetAccount, needed: int) -> str:
     """Return the sentence for the person: which limit it is, when it resets, whom to ask."""
-    limit = allowance.limit
-    whose = "Your limit" if limit.user_id or allowance.user_id else "The limit"
+    limit = account.limit
+    whose = "Your limit" if limit.user_id or account.user_id else "The limit"
     what = f"{whose} of {limit.amount(limit.cap)}{limit.per}"
     of = limit.model or (limit.upstream.name if limit.upstream else "")
     if of:
         what += f" with {of}"
-    elif not (limit.user_id or allowance.user_id):
+    elif not (limit.user_id or account.user_id):
         what += f" for the group {limit.group}" if limit.group else " for everybody"
     ask = f"Ask {limit.whom_to_ask or 'an administrator'} for more"
     if limit.measure == Measure.AT_ONCE:
         return f"{what} is reached. Wait for a reply to finish, or stop one. Your text is kept."
-    if allowance.left <= 0:
+    if account.left <= 0:
         what += " is used up"
     else:
-        left, may_need = limit.amount(allowance.left), limit.amount(needed)
+        left, may_need = limit.amount(account.left), limit.amount(needed)
         what += f" leaves {left}, and this may need {may_need}"
-    if allowance.held and limit.is_of_tokens:
+    if account.held and limit.is_of_tokens:
         what += ", counting what is reserved for running replies"
     return f"{what}. {_when_to_retry(limit, ask)} Your text is kept."
 
@@ -330,31 +335,33 @@ def refusal(allowance: Allowance, needed: int) -> str:
 def _when_to_retry(limit: Limit, ask: str) -> str:
     if limit.measure == Measure.A_MINUTE:
         return "Send it again in a minute."
-    resets = limit.begins_anew(timezone.now())
+    resets = limit.begins_redraw(timezone.now())
     return f"It resets on {limit.said(resets)}. {ask}." if resets else f"{ask}."
 
 
-def _locked(limits: list[Limit], user: int) -> list[Allowance]:
-    found = Allowance.locked(limits, user)
+def _locked(limits: list[Limit], user: int) -> list[BudgetAccount]:
+    found = BudgetAccount.locked(limits, user)
     if len(found) < len(limits):
-        Allowance.make_missing(limits, user)
-        found = Allowance.locked(limits, user)
+        BudgetAccount.make_missing(limits, user)
+        found = BudgetAccount.locked(limits, user)
     return found
 
 
-def _locked_of(purses: Iterable[Reservation]) -> list[Allowance]:
-    return Allowance.locked_again({key for purse in purses for key in purse.shares})
+def _locked_of(reservations: Iterable[Reservation]) -> list[BudgetAccount]:
+    return BudgetAccount.locked_again(
+        {key for reservation in reservations for key in reservation.holds}
+    )
 
 
-def _drop_removed(purse: Reservation, allowances: Iterable[Allowance]) -> None:
-    """Drop the shares of limits that were removed meanwhile."""
-    left = {one.pk for one in allowances}
-    purse.shares = {key: share for key, share in purse.shares.items() if key in left}
+def _drop_removed(reservation: Reservation, accounts: Iterable[BudgetAccount]) -> None:
+    """Drop the holds of limits that were removed meanwhile."""
+    left = {one.pk for one in accounts}
+    reservation.holds = {key: hold for key, hold in reservation.holds.items() if key in left}
 
 
-def _keep(allowances: Iterable[Allowance], purses: Iterable[Reservation]) -> None:
-    KEPT.run(*allowances)
-    HELD.run(*(share for purse in purses for share in purse.shares.values()))
+def _keep(accounts: Iterable[BudgetAccount], reservations: Iterable[Reservation]) -> None:
+    KEPT.run(*accounts)
+    HELD.run(*(hold for reservation in reservations for hold in reservation.holds.values()))
 
 
 def _tokens(usage: Usage) -> int:

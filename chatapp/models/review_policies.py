@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from chatapp.models.conversation_facets import ConversationFact, of_flag
+from chatapp.models.conversation_facets import ConversationFacet, of_flag
 from chatapp.models.statements import Query
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _held_by(path: str) -> Iterator[tuple[ReviewPolicy, models.Q]]:
 
 
 def _was_flagged(conversation: str) -> models.Q:
-    flagged = ConversationFact.objects.filter(fact=of_flag())
+    flagged = ConversationFacet.objects.filter(fact=of_flag())
     return models.Q(models.Exists(flagged.filter(conversation=models.OuterRef(conversation))))
 
 

@@ -90,8 +90,8 @@ class ReviewLabel(models.Model):
 class Review(models.Model):
     class Verdict(models.TextChoices):
         FINE = "fine", "Fine"
-        MINOR = "minor", "Minor matter"
-        SERIOUS = "serious", "Serious matter"
+        MINOR = "minor", "Minor issue"
+        SERIOUS = "serious", "Serious issue"
         UNCLEAR = "unclear", "Unclear"
 
     conversation = models.OneToOneField(

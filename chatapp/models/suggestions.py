@@ -9,10 +9,10 @@ class Suggestion(models.Model):
     MAX_SHOWN = 8
 
     text = models.CharField(
-        max_length=200, help_text="Sent as it stands by whoever clicks on it on an empty page."
+        max_length=200, help_text="Sent as it is when a person clicks on it on an empty page."
     )
     position = models.PositiveSmallIntegerField(
-        default=0, help_text="Smaller ones come first. The first eight are shown."
+        default=0, help_text="Lower numbers come first. Eight are shown."
     )
 
     class Meta:

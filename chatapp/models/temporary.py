@@ -1,9 +1,9 @@
 """Temporary conversations: never listed or searchable, and erased when their last tab closes.
 
-A `Hold` row records that a worker has tabs with the conversation open. The worker that deletes the
-last hold erases the conversation. The holds of a dead worker don't count, since it is no known
-process; others sweep up what it left, once nobody has come back to it for some minutes. What is
-under a legal hold is erased by the first sweep after the hold has ended.
+A `TemporaryHold` row records that a worker has tabs with the conversation open. The worker that
+deletes the last hold erases the conversation. The holds of a dead worker don't count: other workers
+erase what it left, if nobody has opened it again for some minutes. A conversation under a legal
+hold is erased by the first sweep after that hold has ended.
 """
 
 from collections.abc import Collection
@@ -23,7 +23,7 @@ LEFT_FOR = timedelta(minutes=5)  # until a conversation that no worker holds is 
 Erased = tuple[int, UUID]  # (owner, conversation)
 
 
-class Hold(models.Model):
+class TemporaryHold(models.Model):
     """Records that a worker has tabs with a temporary conversation open."""
 
     # No constraint: a process of the previous version erases conversations without their holds.
@@ -33,6 +33,7 @@ class Hold(models.Model):
     process = models.UUIDField()
 
     class Meta:
+        db_table = "chatapp_hold"
         constraints = [
             models.UniqueConstraint(fields=["conversation", "process"], name="one_hold_a_process")
         ]
@@ -45,7 +46,7 @@ def hold(conversation: UUID, process: UUID) -> None:
     """Add a hold. Does nothing if the conversation is gone or is no longer temporary."""
     with transaction.atomic():
         if _locked(conversation):
-            Hold.objects.get_or_create(conversation_id=conversation, process=process)
+            TemporaryHold.objects.get_or_create(conversation_id=conversation, process=process)
 
 
 def let_go(conversation: UUID, process: UUID) -> Erased | None:
@@ -55,7 +56,7 @@ def let_go(conversation: UUID, process: UUID) -> Erased | None:
     """
     with transaction.atomic():
         found = _locked(conversation)
-        Hold.objects.filter(conversation=conversation, process=process).delete()
+        TemporaryHold.objects.filter(conversation=conversation, process=process).delete()
         if found is None or _living_holds().filter(conversation=conversation).exists():
             return None
     return _erased(found)
@@ -63,7 +64,7 @@ def let_go(conversation: UUID, process: UUID) -> Erased | None:
 
 def sweep(process: UUID, held: Collection[UUID]) -> list[Erased]:
     """Erase what no worker holds or has held for a while. This worker holds only `held`."""
-    Hold.objects.filter(process=process).exclude(conversation__in=held).delete()
+    TemporaryHold.objects.filter(process=process).exclude(conversation__in=held).delete()
     left = Conversation.objects.filter(is_temporary=True, updated_at__lt=Now() - LEFT_FOR)
     held_by_others = _living_holds().filter(conversation=models.OuterRef("pk"))
     mine = models.Q(pk__in=held)
@@ -90,9 +91,9 @@ def _locked(conversation: UUID) -> Conversation | None:
     return temporary.select_for_update().first()
 
 
-def _living_holds() -> "models.QuerySet[Hold]":
+def _living_holds() -> "models.QuerySet[TemporaryHold]":
     alive = Process.objects.filter(pk=models.OuterRef("process"))
-    return Hold.objects.filter(models.Exists(alive))
+    return TemporaryHold.objects.filter(models.Exists(alive))
 
 
 def _erased(conversation: Conversation) -> Erased | None:

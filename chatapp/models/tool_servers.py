@@ -47,7 +47,7 @@ class ToolServer(models.Model):
                 "Use lower-case letters, digits and single hyphens, for example company-wiki.",
             )
         ],
-        help_text="Models see it before the names of its tools, for example company-wiki__search.",
+        help_text="The prefix of its tools' names for models, for example company-wiki__search.",
     )
     transport = models.CharField(max_length=5, choices=Transport, default=Transport.HTTP)
     url = models.CharField("URL", max_length=500, blank=True, validators=[validate_tool_url])
@@ -55,16 +55,18 @@ class ToolServer(models.Model):
         max_length=1000,
         blank=True,
         validators=[validate_command],
-        help_text="With its arguments, quoted as in a shell; no shell runs it. It runs on this "
-        "machine with the rights of the app, so only superusers may set it.",
+        help_text="The program with its arguments, quoted as in a shell, but run without one. It "
+        "runs on this machine with the app's rights, so only superusers may set it.",
     )
     secrets = SecretField("headers or environment", blank=True, null=True)
-    enabled = models.BooleanField(default=True, help_text="Its tools are offered to the models.")
+    enabled = models.BooleanField(default=True, help_text="Models may call its tools.")
     asks_first = models.BooleanField(
-        "ask first", default=True, help_text="A person must allow each call of its tools."
+        "ask first", default=True, help_text="People must allow each call."
     )
     unasked_tools = models.TextField(
-        "tools that run without asking", blank=True, help_text="One a line, by the server's name."
+        "tools that run without asking",
+        blank=True,
+        help_text="One per line, as the server names them.",
     )
     timeout_seconds = models.PositiveIntegerField(
         default=30,
@@ -75,7 +77,7 @@ class ToolServer(models.Model):
         "result limit (kB)",
         default=100,
         validators=[MinValueValidator(1), MaxValueValidator(10_000)],
-        help_text="A longer result is cut. All of it is sent to the model, and costs tokens.",
+        help_text="Longer results are cut. The result is sent to the model and costs tokens.",
     )
 
     class Meta:

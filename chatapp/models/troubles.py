@@ -32,8 +32,8 @@ def _of_sqlite(file: Path, text: str) -> DiskProblem | None:
             f"{file} is damaged or not a SQLite database",
             "Move it away, and restore a backup with manage.py restore.",
         )
-    if trouble := problem_of_folder(file.parent):
-        return trouble
+    if problem := problem_of_folder(file.parent):
+        return problem
     if "readonly" in text or "unable to open" in text:
         return DiskProblem(
             f"{file} can't be written ({text})",

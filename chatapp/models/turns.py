@@ -39,7 +39,7 @@ class Turn:
     is_repeated: bool = False
     is_retry: bool = False  # of an existing prompt, which has other replies already
     others: Sequence["Turn"] = ()  # the same prompt, sent to other models at the same time
-    purse: Reservation | None = None  # if limits apply to the reply
+    reservation: Reservation | None = None  # if limits apply to the reply
     policy: ReviewPolicy | None = None  # if the turn begins a conversation: its policy
 
     @property
@@ -127,7 +127,7 @@ class Prompt:
                 reply,
                 _tool_servers(upstream, user),
                 conversation.instructions,
-                purse=admitted.get(reply.pk),
+                reservation=admitted.get(reply.pk),
             )
             for upstream, reply in zip(upstreams, replies, strict=True)
         )
@@ -206,7 +206,7 @@ class Retry:
             reply = conversation.answer(prompt, upstream, self.model.name, streamed_by)
             reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
             before = conversation.said_until(prompt.parent_id)
-            purse = _reserve(user, before, prompt, [reply]).get(reply.pk)
+            reservation = _reserve(user, before, prompt, [reply]).get(reply.pk)
         servers = _tool_servers(upstream, user)
         return Turn(
             before,
@@ -215,7 +215,7 @@ class Retry:
             servers,
             conversation.instructions,
             is_retry=True,
-            purse=purse,
+            reservation=reservation,
         )
 
 
@@ -235,7 +235,7 @@ def _admitted(user: User, worker: UUID | None, count: int = 1) -> UUID:
 def _reserve(
     user: User, before: BranchHistory, prompt: Message, replies: Sequence[Message]
 ) -> Mapping[UUID, Reservation]:
-    """Reserve budget for the replies that limits apply to; return purses by reply. Raises
+    """Reserve budget for the replies that limits apply to; return reservations by reply. Raises
     `Refused`."""
 
     def prompt_tokens(reply: Message) -> int:

@@ -29,7 +29,9 @@ class UpstreamFailure(models.Model):
         Upstream, models.CASCADE, db_constraint=False, related_name="failures"
     )
     day = models.DateField()
-    kind = models.CharField(max_length=20, help_text="Of the error, or the ending without one.")
+    kind = models.CharField(
+        max_length=20, help_text="The kind of the error, or the ending if there was none."
+    )
     count = models.PositiveIntegerField(default=0)
     last_at = models.DateTimeField()
 

@@ -68,16 +68,18 @@ class Upstream(models.Model):
         "base URL",
         max_length=500,
         validators=[validate_base_url],
-        help_text="Up to and with /v1, for example https://host/v1.",
+        help_text="Up to and including /v1, for example https://host/v1.",
     )
     api_key = SecretField("API key", blank=True, null=True)
-    enabled = models.BooleanField(default=True, help_text="Its models are offered in the chat.")
+    enabled = models.BooleanField(
+        default=True, help_text="People can choose its models in the chat."
+    )
     offered_models = models.TextField(
         "models",
         blank=True,
         validators=[validate_offered_models],
-        help_text="One a line, in the order in which people see them, with a name of your own "
-        "where you like: gpt-4o = The quick one. Empty: all that the upstream lists.",
+        help_text="One per line, in the order in which people see them, optionally with a name: "
+        "gpt-4o = The fast one. If empty, all models that the upstream lists.",
     )
     from_environment = models.BooleanField(default=False, editable=False)
 
@@ -85,38 +87,40 @@ class Upstream(models.Model):
         max_length=20,
         choices=[(dialect.name, dialect.label) for dialect in DIALECTS.values()],
         default=AUTO.name,
-        help_text="Automatic serves any upstream; a named one spares it what it does not need.",
+        help_text="Automatic works with any upstream; naming the server avoids fields that it "
+        "does not need.",
     )
     parameters = models.JSONField(
         "request parameters",
         default=dict,
         blank=True,
         validators=[validate_parameters],
-        help_text='Sent along with every request, for example {"temperature": 0.2, "n": 2, '
+        help_text='Sent with every request, for example {"temperature": 0.2, "n": 2, '
         '"logprobs": true}.',
     )
     offers_tools = models.BooleanField(
-        default=True, help_text="Its models may call the built-in tools and those of tool servers."
+        default=True, help_text="Its models may call the built-in tool and those of tool servers."
     )
     offers_clock = models.BooleanField(
         "offer the clock",
         default=True,
         db_default=True,
-        help_text="The built-in tool for the date and the time, sent with every request where "
-        "tools are offered.",
+        help_text="The built-in tool that returns the date and time; it is offered in every "
+        "request that offers tools.",
     )
     drains_stopped = models.BooleanField(
         "read on after Stop",
         default=False,
-        help_text="For the exact usage of a stopped reply. It costs the tokens that nobody reads.",
+        help_text="Read on after Stop to get the exact usage. This costs tokens that nobody reads.",
     )
     silence_seconds = models.PositiveIntegerField(
         "longest silence",
         default=SILENCE_SECONDS,
         db_default=SILENCE_SECONDS,
         validators=[MinValueValidator(5), MaxValueValidator(86400)],
-        help_text="Seconds without a byte after which a reply is given up. Models that think long "
-        "and say nothing meanwhile need more; the page counts, and Stop is always there.",
+        help_text="Seconds without a byte after which a reply ends as timed out. Models that "
+        "think for long without sending anything need more. The page shows the time, and people "
+        "can stop.",
     )
     # False once it has refused `stream_options`.
     takes_usage_option = models.BooleanField(default=True, editable=False)

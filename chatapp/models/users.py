@@ -37,7 +37,10 @@ class User(AbstractUser):
     """A person. A custom model from the first migration on, so that it can grow."""
 
     reviews = models.BooleanField(
-        "reviewer", default=False, db_default=False, help_text="Reads everybody's conversations."
+        "reviewer",
+        default=False,
+        db_default=False,
+        help_text="Can read conversations as far as the review policy allows.",
     )
 
     seen_at = models.DateTimeField("last seen", null=True, editable=False)

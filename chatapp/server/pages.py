@@ -59,13 +59,13 @@ class Pages(ASGIHandler):
             raise outcome
 
     async def _answer(self, scope: Any, body: IO[bytes], send: Any) -> None:
-        lane = self._lane(scope["path"])
-        response = await lane.run(partial(self._response, scope, body))
+        pool = self._pool(scope["path"])
+        response = await pool.run(partial(self._response, scope, body))
         await self.send_response(response, send)
         if response.streaming:
-            await lane.run(response.close)
+            await pool.run(response.close)
 
-    def _lane(self, path: str) -> BoundedThreadPool:
+    def _pool(self, path: str) -> BoundedThreadPool:
         if path in PROBES:
             return self._probes
         if path == WAITING:

@@ -19,11 +19,11 @@ FINISH_SECONDS = 1.0
 
 T = TypeVar("T")
 
-_working: set[asyncio.Task[Any]] = set()  # in all lanes
+_working: set[asyncio.Task[Any]] = set()  # in all pools
 
 
 async def finish() -> None:
-    """Wait until all lanes are idle. Cancel work that takes longer than `FINISH_SECONDS`.
+    """Wait until all pools are idle. Cancel work that takes longer than `FINISH_SECONDS`.
 
     An asynchronous view runs in the event loop while its thread waits for it. If the loop stopped
     first, the thread would wait forever, and Python's exit would wait for the thread.
@@ -59,7 +59,7 @@ class BoundedThreadPool:
         working: asyncio.Task[T] = asyncio.create_task(self._in_thread(work))
         _working.add(working)
         working.add_done_callback(_working.discard)
-        working.add_done_callback(lambda _: place.give_back())
+        working.add_done_callback(lambda _: place.release())
         return await asyncio.shield(working)
 
 

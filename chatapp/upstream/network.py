@@ -39,7 +39,7 @@ class Transport(httpx.AsyncBaseTransport):
         with _httpx_errors():
             connection = await self.connections.get(request.url, timeouts["connect"])
             head = await connection.ask(request)
-        closed = partial(self.connections.give_back, connection)
+        closed = partial(self.connections.release, connection)
         body = Body(connection, head, timeouts["read"], closed)
         return httpx.Response(
             head.status_code,
@@ -129,7 +129,7 @@ class Connections:
     ) -> Connection:
         """Return an idle connection or open a new one.
 
-        Pass it to `give_back` after its request; a failed request closes its connection.
+        Pass it to `release` after its request; a failed request closes its connection.
         """
         if url.scheme not in _PORTS:
             raise httpx.UnsupportedProtocol(
@@ -151,7 +151,7 @@ class Connections:
                 await stream.start_tls(self._ssl_context, host, timeout)
         return Connection(place, stream)
 
-    def give_back(self, connection: Connection) -> None:
+    def release(self, connection: Connection) -> None:
         """Keep the connection, or close it if its response was not read to the end."""
         if not connection.can_be_used_again():
             connection.stream.close()

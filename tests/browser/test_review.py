@@ -80,9 +80,7 @@ def test_a_chat_is_opened_read_and_decided_by_keyboard(
     expect(messages.nth(1)).to_be_focused()
     page.evaluate("scrollTo({ top: 150, behavior: 'instant' })")
     press("2")
-    expect(page.get_by_role("button", name="Minor matter")).to_have_attribute(
-        "aria-pressed", "true"
-    )
+    expect(page.get_by_role("button", name="Minor issue")).to_have_attribute("aria-pressed", "true")
     expect(messages.nth(1)).to_be_focused()
     assert page.evaluate("scrollY") == 150
     press("l")
@@ -117,11 +115,11 @@ def test_a_colleagues_change_is_reported_and_not_overwritten(
     expect(page.get_by_text("Unclaimed")).to_be_visible()
     server.run(COLLEAGUE.format(conversation=conversation))
     expect(page.locator("#changes")).to_contain_text("olive claimed it at")
-    page.get_by_role("button", name="Serious matter").click()
+    page.get_by_role("button", name="Serious issue").click()
     expect(
         page.get_by_text("Nothing was saved, because this chat's review has changed.")
     ).to_be_visible()
     expect(page.get_by_text("Claimed by you until")).to_be_visible()
-    expect(page.get_by_role("button", name="Serious matter")).to_have_attribute(
+    expect(page.get_by_role("button", name="Serious issue")).to_have_attribute(
         "aria-pressed", "false"
     )

@@ -68,7 +68,7 @@ def test_chats_are_selected_and_decided_by_keyboard(
     press(page, "2")
     told = page.locator(".messages")
     expect(told).to_have_text("2 chats updated.")
-    expect(rows(page).filter(has_text="Minor matter")).to_have_count(2)
+    expect(rows(page).filter(has_text="Minor issue")).to_have_count(2)
     expect_ticked(page, 0)
     expect(rows(page).nth(2).locator("th a")).to_be_focused()
     page.keyboard.press("j")

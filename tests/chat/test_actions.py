@@ -126,7 +126,7 @@ async def test_only_a_few_turns_are_stored_at_a_time(
         while not worker().replies.is_taking_prompts:  # noqa: ASYNC110 - a drain waits for this
             await asyncio.sleep(0.01)
     assert not await Message.objects.aexists()
-    before.give_back()
+    before.release()
     assert (await saved(await asked)).role == "assistant"
     await tab.until_ended()
     await few.begin()

@@ -106,9 +106,9 @@ async def test_a_tab_opened_during_a_database_outage_is_drawn_afterwards(
     await second.close()
 
 
-@pytest.mark.parametrize("anew", [False, True])
+@pytest.mark.parametrize("redraw", [False, True])
 async def test_changes_during_a_database_outage_are_shown_afterwards(
-    tab: Tab, monkeypatch: pytest.MonkeyPatch, *, anew: bool
+    tab: Tab, monkeypatch: pytest.MonkeyPatch, *, redraw: bool
 ) -> None:
     monkeypatch.setattr(thread_sync, "DRAW_AGAIN_SECONDS", 0.01)
     reply = await tab.ask()
@@ -117,7 +117,7 @@ async def test_changes_during_a_database_outage_are_shown_afterwards(
     before = len(tab.frames)
     with monkeypatch.context() as away:
         away.setattr(NullHeartbeat, "database_answers", False)
-        await viewer.catch_up((await saved(reply)).conversation_id, anew=anew)
+        await viewer.catch_up((await saved(reply)).conversation_id, redraw=redraw)
     assert "Packets in flight" in await tab.until(f"reply-{reply}")
     assert sum(f"reply-{reply}" in frame for frame in tab.frames[before:]) == 1
 

@@ -85,8 +85,8 @@ async def test_a_long_job_blocks_nobody() -> None:
 async def test_a_place_can_be_given_back_only_once() -> None:
     few = ConcurrencyLimiter(1, long_seconds=60)
     place = await few.begin()
-    place.give_back()
-    place.give_back()
+    place.release()
+    place.release()
     await few.begin()
     waiting = asyncio.create_task(few.begin())
     await asyncio.sleep(0)
@@ -103,6 +103,6 @@ async def test_a_failed_or_cancelled_job_gives_its_place_back() -> None:
     leaving = asyncio.create_task(few.begin())
     await asyncio.sleep(0)
     leaving.cancel()
-    first.give_back()
+    first.release()
     async with asyncio.timeout(10):
         await few.begin()

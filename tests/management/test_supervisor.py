@@ -16,13 +16,13 @@ pytestmark = pytest.mark.server
 PROGRAM = """
 import os, select, signal, sys
 from chatapp.management.supervisor import Supervisor
-from chatapp.server.listeners import doors_of
+from chatapp.server.listeners import bind_listeners
 
 def say(line):
     os.write(1, (line + "\\n").encode())  # in one write, so that lines of others don't mix
 
-supervisor = Supervisor(doors_of("127.0.0.1", 0, 2, has_demo=False))
-if post := supervisor.post():
+supervisor = Supervisor(bind_listeners("127.0.0.1", 0, 2, has_demo=False))
+if slot := supervisor.slot():
     SERVE_HERE
 else:
     say(f"All have ended {supervisor.has_failed}")
@@ -32,9 +32,9 @@ PATIENTLY = """
     awake, wake = os.pipe()  # else a signal just before the wait would be handled after it
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
-    post.serves()
-    say(f"{'first' if post.is_first else 'another'} {os.getpid()} serves")
-    select.select([post.supervisor, awake], [], [])
+    slot.serves()
+    say(f"{'first' if slot.is_first else 'another'} {os.getpid()} serves")
+    select.select([slot.supervisor, awake], [], [])
     say(f"{os.getpid()} lost its supervisor")
 """
 

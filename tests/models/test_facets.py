@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from chatapp.models import (
     Conversation,
-    ConversationFact,
+    ConversationFacet,
     ConversationSums,
     Deletion,
     Feedback,
@@ -88,7 +88,7 @@ def expect_consistent() -> None:
         assert set(kept) >= facts_of(one)
         assert set(kept.values()) <= {day}
     known = set(Conversation.objects.values_list("pk", flat=True))
-    for table in (ConversationSums, ConversationFact):
+    for table in (ConversationSums, ConversationFacet):
         assert set(table.objects.values_list("conversation_id", flat=True)) <= known
     assert facets.differences() == []
 
@@ -288,7 +288,7 @@ def test_a_tool_name_made_up_by_a_model_may_be_any_text(asked: Conversation) -> 
 def test_deleting_a_person_deletes_their_sums_and_facts(asked: Conversation, alice: User) -> None:
     alice.delete()
     assert not ConversationSums.objects.exists()
-    assert not ConversationFact.objects.exists()
+    assert not ConversationFacet.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -327,11 +327,11 @@ def test_verify_finds_differences_and_rebuild_repairs_them(
     elif changed == "length":
         ConversationSums.objects.update(characters=None)
     elif changed == "facts":
-        ConversationFact.objects.filter(fact="model m").delete()
+        ConversationFacet.objects.filter(fact="model m").delete()
     elif changed == "day of facts":
-        ConversationFact.objects.update(used_on=long_ago)
+        ConversationFacet.objects.update(used_on=long_ago)
     else:
-        ConversationFact.objects.create(
+        ConversationFacet.objects.create(
             conversation_id=UUID(int=1), fact="model m", used_on=long_ago
         )
     with pytest.raises(CommandError, match="conversation "):
@@ -345,10 +345,10 @@ def test_verify_finds_differences_and_rebuild_repairs_them(
 
 DIFFERENCES = """
 import django, json; django.setup()
-from chatapp.models import ConversationFact, ConversationSums, facts
+from chatapp.models import ConversationFacet, ConversationSums, facets
 kept = ConversationSums.objects.order_by("pk").values_list("replies", "cost")
-of = ConversationFact.objects.values_list("fact", flat=True).order_by("conversation_id", "fact")
-print(json.dumps([facts.differences(), [list(one) for one in kept], list(of)]))
+of = ConversationFacet.objects.values_list("fact", flat=True).order_by("conversation_id", "fact")
+print(json.dumps([facets.differences(), [list(one) for one in kept], list(of)]))
 """
 PRICED = "UPDATE chatapp_usage SET cost = {}"
 
@@ -377,9 +377,9 @@ def test_rows_of_older_versions_and_of_old_processes_are_counted(site: Site) -> 
 
 LENGTHS = """
 import django, json; django.setup()
-from chatapp.models import ConversationSums, facts
+from chatapp.models import ConversationSums, facets
 kept = ConversationSums.objects.order_by("pk").values_list("characters", flat=True)
-print(json.dumps([facts.differences(), list(kept)]))
+print(json.dumps([facets.differences(), list(kept)]))
 """
 SAID = "UPDATE chatapp_message SET content = 'So.'"
 

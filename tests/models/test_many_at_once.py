@@ -35,7 +35,7 @@ def ask(_):
     together.wait()
     try:
         turn = Prompt({text!r}, ModelChoice(gateway.pk, "m")).store(carol, UUID(int=1))
-        return turn.purse.output
+        return turn.reservation.output
     except Refused:
         return 0
     finally:
@@ -46,8 +46,8 @@ with ThreadPoolExecutor(25) as pool:
 """
 ACCOUNT = """
 import django; django.setup()
-from chatapp.models import Allowance
-print([[one.spent, one.held] for one in Allowance.objects.all()])
+from chatapp.models import BudgetAccount
+print([[one.spent, one.held] for one in BudgetAccount.objects.all()])
 """
 
 

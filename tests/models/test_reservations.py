@@ -9,14 +9,14 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from chatapp.models import (
-    Allowance,
+    BudgetAccount,
+    BudgetHold,
     Conversation,
     Limit,
     Message,
     ModelChoice,
     Refused,
     Retry,
-    Share,
     Upstream,
     Usage,
     User,
@@ -54,7 +54,7 @@ def model(gateway: Upstream) -> ModelChoice:
 
 def test_a_prompt_without_limits_has_no_purse(carol: User, model: ModelChoice) -> None:
     turn = ask(carol, model)
-    assert (turn.purse, turn.reply.is_limited) == (None, False)
+    assert (turn.reservation, turn.reply.is_limited) == (None, False)
 
 
 def test_a_prompt_holds_its_upper_bound_and_2000_tokens(carol: User, model: ModelChoice) -> None:
@@ -81,20 +81,20 @@ def test_a_refused_prompt_is_not_stored(carol: User, model: ModelChoice) -> None
         ask(carol, model)
     assert not Message.objects.exists()
     assert not Conversation.objects.exists()
-    assert not Share.objects.exists()
+    assert not BudgetHold.objects.exists()
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({}, "The limit of 0 tokens for good for everybody is used up. Ask an administrator"),
+        ({}, "The limit of 0 tokens in total for everybody is used up. Ask an administrator"),
         ({"whom_to_ask": "Olive"}, "is used up. Ask Olive for more. Your text is kept."),
-        ({"is_each": True}, "Your limit of 0 tokens for good is used up."),
+        ({"is_each": True}, "Your limit of 0 tokens in total is used up."),
         ({"period": Period.DAY}, "a day for everybody is used up. It resets on 1 March"),
         ({"period": Period.MONTH}, "resets on 1 March 2024 at 00:00 (KST)."),
         ({"measure": Measure.A_MINUTE}, "The limit of 0 replies a minute for everybody is used up"),
         ({"measure": Measure.AT_ONCE}, "Wait for a reply to finish, or stop one."),
-        ({"model": MODEL}, f"The limit of 0 tokens for good with {MODEL} is used up."),
+        ({"model": MODEL}, f"The limit of 0 tokens in total with {MODEL} is used up."),
     ],
 )
 def test_a_refusal_names_the_limit(
@@ -124,7 +124,7 @@ def test_several_models_are_admitted_together_or_not_at_all(
     limit(2 * WHOLE)
     turn = ask(carol, model, other)
     assert account() == (0, 2 * WHOLE)
-    assert turn.purse is not turn.others[0].purse
+    assert turn.reservation is not turn.others[0].reservation
     finish(turn)
     finish(turn.others[0])
     Limit.objects.update(cap=60 + WHOLE + MIN_OUTPUT)
@@ -147,7 +147,7 @@ def test_a_limit_applies_only_to_the_people_and_models_it_names(
         limit(0, upstream=gateway, model="dear"),
     ]
     finish(ask(carol, model))
-    assert not Allowance.objects.exists()
+    assert not BudgetAccount.objects.exists()
     for one in free:
         one.delete()
     for concerning in ({"user": carol}, {"group": team}, {"upstream": gateway}):
@@ -163,7 +163,7 @@ def test_each_person_has_an_allowance_of_their_own(carol: User, model: ModelChoi
     ask(User.objects.create_user("dave"), model)
     with pytest.raises(Refused):
         ask(carol, model)
-    assert Allowance.objects.count() == 2
+    assert BudgetAccount.objects.count() == 2
 
 
 def test_an_each_person_limit_for_one_person_has_a_single_allowance(
@@ -171,7 +171,7 @@ def test_an_each_person_limit_for_one_person_has_a_single_allowance(
 ) -> None:
     limit(WHOLE, user=carol, is_each=True)
     ask(carol, model)
-    assert Allowance.objects.get().user is None
+    assert BudgetAccount.objects.get().user is None
 
 
 def test_the_tightest_of_several_limits_counts(carol: User, model: ModelChoice) -> None:
@@ -179,7 +179,7 @@ def test_the_tightest_of_several_limits_counts(carol: User, model: ModelChoice) 
     limit(PROMPT + 300, period=Period.DAY)
     turn = ask(carol, model)
     assert purse_of(turn).output == 300
-    assert {one.held for one in Allowance.objects.all()} == {PROMPT + 300}
+    assert {one.held for one in BudgetAccount.objects.all()} == {PROMPT + 300}
 
 
 def test_money_is_held_at_the_models_price(
@@ -224,7 +224,7 @@ def test_the_number_of_replies_per_minute_is_limited(
         ask(carol, model)
     now += timedelta(minutes=1)
     ask(carol, model)
-    assert Allowance.objects.get().spent == 1
+    assert BudgetAccount.objects.get().spent == 1
 
 
 def test_a_retry_is_admitted_like_a_prompt(carol: User, model: ModelChoice) -> None:
@@ -242,38 +242,46 @@ def test_a_retry_is_admitted_like_a_prompt(carol: User, model: ModelChoice) -> N
 # Growing
 
 
-def grow(purse: Reservation) -> None:
-    with reservations.together([purse]):
-        reservations.grow([purse])
+def grow(reservation: Reservation) -> None:
+    with reservations.together([reservation]):
+        reservations.grow([reservation])
 
 
 def test_more_is_held_once_over_half_is_used(carol: User, model: ModelChoice) -> None:
     limit(100_000)
-    purse = purse_of(ask(carol, model))
-    purse.tell(None)
-    purse.written = OUTPUT // 2
-    assert not purse.wants_more
-    purse.written += 1
-    assert purse.wants_more
-    grow(purse)
-    assert purse.output == 2 * 1001 + OUTPUT
-    assert account() == (0, PROMPT + purse.output)
-    assert not purse.wants_more
+    reservation = purse_of(ask(carol, model))
+    reservation.tell(None)
+    reservation.written = OUTPUT // 2
+    assert not reservation.wants_more
+    reservation.written += 1
+    assert reservation.wants_more
+    grow(reservation)
+    assert reservation.output == 2 * 1001 + OUTPUT
+    assert account() == (0, PROMPT + reservation.output)
+    assert not reservation.wants_more
 
 
 def test_a_reply_that_gets_no_more_runs_until_its_hold_is_used(
     carol: User, model: ModelChoice
 ) -> None:
     limit(WHOLE + 10)
-    purse = purse_of(ask(carol, model))
-    purse.tell(None)
-    purse.written = 1500
-    grow(purse)
-    assert (purse.output, purse.was_refused, purse.is_over) == (OUTPUT + 10, False, False)
-    grow(purse)
-    assert (purse.output, purse.was_refused, purse.is_over) == (OUTPUT + 10, True, False)
-    purse.written = OUTPUT + 10
-    assert purse.is_over
+    reservation = purse_of(ask(carol, model))
+    reservation.tell(None)
+    reservation.written = 1500
+    grow(reservation)
+    assert (reservation.output, reservation.was_refused, reservation.is_over) == (
+        OUTPUT + 10,
+        False,
+        False,
+    )
+    grow(reservation)
+    assert (reservation.output, reservation.was_refused, reservation.is_over) == (
+        OUTPUT + 10,
+        True,
+        False,
+    )
+    reservation.written = OUTPUT + 10
+    assert reservation.is_over
     assert account() == (0, WHOLE + 10)
 
 
@@ -281,38 +289,42 @@ def test_a_reply_continues_once_another_reply_leaves_some_budget(
     carol: User, model: ModelChoice
 ) -> None:
     limit(2 * WHOLE)
-    other, purse = ask(carol, model), purse_of(ask(carol, model))
-    purse.tell(None)
-    purse.written = 1500
-    grow(purse)
-    assert purse.was_refused
+    other, reservation = ask(carol, model), purse_of(ask(carol, model))
+    reservation.tell(None)
+    reservation.written = 1500
+    grow(reservation)
+    assert reservation.was_refused
     finish(other)
-    grow(purse)
-    assert (purse.was_refused, purse.output) == (False, 2 * WHOLE - 30 - PROMPT)
+    grow(reservation)
+    assert (reservation.was_refused, reservation.output) == (False, 2 * WHOLE - 30 - PROMPT)
 
 
 def test_a_reply_that_keeps_to_max_tokens_is_not_ended_early(
     carol: User, model: ModelChoice
 ) -> None:
     limit(PROMPT + 100)
-    purse = purse_of(ask(carol, model))
-    purse.tell(100)
-    purse.written = 600  # bytes, for a hundred long words
-    assert not purse.wants_more
-    assert not purse.is_over
-    purse.written = 801
-    assert purse.is_over
+    reservation = purse_of(ask(carol, model))
+    reservation.tell(100)
+    reservation.written = 600  # bytes, for a hundred long words
+    assert not reservation.wants_more
+    assert not reservation.is_over
+    reservation.written = 801
+    assert reservation.is_over
 
 
 def test_a_removed_limit_no_longer_applies(carol: User, model: ModelChoice) -> None:
     limit(WHOLE)
     turn = ask(carol, model)
-    purse = purse_of(turn)
-    purse.tell(None)
-    purse.written = 1500
+    reservation = purse_of(turn)
+    reservation.tell(None)
+    reservation.written = 1500
     Limit.objects.all().delete()
-    grow(purse)
-    assert (purse.is_bounded, purse.is_over, purse.wants_more) == (False, False, False)
+    grow(reservation)
+    assert (reservation.is_bounded, reservation.is_over, reservation.wants_more) == (
+        False,
+        False,
+        False,
+    )
     finish(turn)
 
 
@@ -320,9 +332,9 @@ def test_a_hold_that_could_not_be_saved_is_rolled_back(
     carol: User, model: ModelChoice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit(2 * WHOLE)
-    purse = purse_of(ask(carol, model))
-    purse.tell(None)
-    purse.written = 1500
+    reservation = purse_of(ask(carol, model))
+    reservation.tell(None)
+    reservation.written = 1500
     before = account()
 
     def fail(*_: object) -> None:
@@ -331,13 +343,13 @@ def test_a_hold_that_could_not_be_saved_is_rolled_back(
     with monkeypatch.context() as away:
         away.setattr(HELD, "run", fail)
         with pytest.raises(OperationalError):
-            grow(purse)
+            grow(reservation)
         with pytest.raises(OperationalError):
-            admit_again(purse, PROMPT + 100, used(50, 60))
-    assert (purse.prompt, purse.output, account()) == (PROMPT, OUTPUT, before)
+            admit_again(reservation, PROMPT + 100, used(50, 60))
+    assert (reservation.prompt, reservation.output, account()) == (PROMPT, OUTPUT, before)
     other = purse_of(ask(carol, model))  # takes what is left
-    grow(purse)
-    assert purse.was_refused
+    grow(reservation)
+    assert reservation.was_refused
     assert account() == (0, 2 * WHOLE)
     assert other.output == OUTPUT
 
@@ -350,23 +362,23 @@ def test_limits_on_the_number_of_replies_never_end_an_admitted_one(
     limit(3, measure=measure)
     turns = [ask(carol, model) for _ in range(3)]
     Limit.objects.filter(measure=measure).update(cap=1)
-    purse = purse_of(turns[0])
-    purse.tell(None)
-    purse.written = 1500
-    grow(purse)
-    assert (purse.was_refused, purse.output) == (False, 2 * 1500 + OUTPUT)
-    assert admit_again(purse, PROMPT + 100, used(50, 60))
+    reservation = purse_of(turns[0])
+    reservation.tell(None)
+    reservation.written = 1500
+    grow(reservation)
+    assert (reservation.was_refused, reservation.output) == (False, 2 * 1500 + OUTPUT)
+    assert admit_again(reservation, PROMPT + 100, used(50, 60))
     with pytest.raises(Refused):
         ask(carol, model)
 
 
 def test_each_further_request_is_admitted_again(carol: User, model: ModelChoice) -> None:
     limit(WHOLE + 600)
-    purse = purse_of(ask(carol, model))
-    assert admit_again(purse, PROMPT, Usage.nothing())
-    assert admit_again(purse, PROMPT + 100, Usage.nothing())  # with its tools
+    reservation = purse_of(ask(carol, model))
+    assert admit_again(reservation, PROMPT, Usage.nothing())
+    assert admit_again(reservation, PROMPT + 100, Usage.nothing())  # with its tools
     assert account() == (0, WHOLE + 100)
-    assert admit_again(purse, PROMPT + 300, used(50, 60))
+    assert admit_again(reservation, PROMPT + 300, used(50, 60))
     assert account() == (0, 110 + PROMPT + 300 + OUTPUT)
-    assert not admit_again(purse, WHOLE, used(200, 360))
+    assert not admit_again(reservation, WHOLE, used(200, 360))
     assert account() == (0, 110 + PROMPT + 300 + OUTPUT)

@@ -6,7 +6,16 @@ from uuid import UUID, uuid4
 import pytest
 from django.utils import timezone
 
-from chatapp.models import Conversation, Hold, Message, Process, Upstream, Usage, User, temporary
+from chatapp.models import (
+    Conversation,
+    Message,
+    Process,
+    TemporaryHold,
+    Upstream,
+    Usage,
+    User,
+    temporary,
+)
 from tests.support.stored import answered, started_by
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +46,7 @@ def test_it_is_erased_when_the_last_worker_lets_go(fleeting: Conversation, carol
     assert temporary.let_go(fleeting.pk, here) is None
     assert Message.objects.count() == 2
     assert temporary.let_go(fleeting.pk, there) == (carol.pk, fleeting.pk)
-    assert not any(model.objects.exists() for model in (Conversation, Message, Hold))
+    assert not any(model.objects.exists() for model in (Conversation, Message, TemporaryHold))
     booked = Usage.objects.get()
     assert (booked.user, booked.upstream_name) == (carol, "Gateway")
 
@@ -80,7 +89,7 @@ def test_an_ordinary_conversation_is_neither_held_nor_erased(
     age(ordinary, 10)
     temporary.hold(ordinary.pk, here)
     temporary.hold(uuid4(), here)
-    assert not Hold.objects.exists()
+    assert not TemporaryHold.objects.exists()
     assert temporary.let_go(ordinary.pk, here) is None
     assert temporary.sweep(here, []) == []
     assert Conversation.objects.get() == ordinary
@@ -113,7 +122,7 @@ def test_a_kept_conversation_is_titled_by_its_first_prompt(fleeting: Conversatio
         False,
         "prompt",
     )
-    assert not Hold.objects.exists()
+    assert not TemporaryHold.objects.exists()
 
 
 def test_a_temporary_conversation_is_never_titled_by_a_model(fleeting: Conversation) -> None:

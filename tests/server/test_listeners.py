@@ -11,34 +11,34 @@ from chatapp.server.listeners import Listeners, bind_listeners
 pytestmark = pytest.mark.server
 
 
-def address(doors: Listeners) -> tuple[str, int]:
-    host, port = doors.app.getsockname()[:2]
+def address(listeners: Listeners) -> tuple[str, int]:
+    host, port = listeners.app.getsockname()[:2]
     return host, port
 
 
 def test_connections_are_refused_before_a_socket_is_opened() -> None:
-    [doors] = bind_listeners("127.0.0.1", 0, 1, has_demo=False)
-    host = address(doors)
+    [listeners] = bind_listeners("127.0.0.1", 0, 1, has_demo=False)
+    host = address(listeners)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(host)
-    [listener] = doors.open()
+    [listener] = listeners.open()
     with closing(listener), closing(socket.create_connection(host)):
         pass
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "[::1]"])
 def test_the_sockets_of_all_processes_have_one_address(host: str) -> None:
-    doors = bind_listeners(host, 0, 3, has_demo=True)
-    assert len({address(one) for one in doors}) == 1
-    assert len({one.demo.getsockname() for one in doors if one.demo}) == 1
-    for one in doors:
+    listeners = bind_listeners(host, 0, 3, has_demo=True)
+    assert len({address(one) for one in listeners}) == 1
+    assert len({one.demo.getsockname() for one in listeners if one.demo}) == 1
+    for one in listeners:
         one.close()
 
 
 def test_waiting_connections_are_accepted_by_the_next_process() -> None:
-    [doors] = bind_listeners("127.0.0.1", 0, 1, has_demo=False)
-    host, inherited = address(doors), doors.app.dup()
-    [first] = doors.open()
+    [listeners] = bind_listeners("127.0.0.1", 0, 1, has_demo=False)
+    host, inherited = address(listeners), listeners.app.dup()
+    [first] = listeners.open()
     with closing(inherited), closing(socket.create_connection(host)) as waiting:
         first.close()
         [second] = Listeners(inherited).open()
@@ -50,7 +50,7 @@ def test_waiting_connections_are_accepted_by_the_next_process() -> None:
 def test_an_address_in_use_is_reported_in_a_sentence(processes: int) -> None:
     taken = bind_listeners("127.0.0.1", 0, 2, has_demo=False)
     host, port = address(taken[0])
-    listeners = [one for doors in taken for one in doors.open()]
+    listeners = [one for listeners in taken for one in listeners.open()]
     with pytest.raises(ImproperlyConfigured, match=f"{host}:{port} can't be listened on"):
         bind_listeners(host, port, processes, has_demo=False)
     for one in listeners:

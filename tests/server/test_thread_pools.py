@@ -22,54 +22,54 @@ async def held() -> AsyncIterator[threading.Event]:
 
 
 async def test_threads_are_reused() -> None:
-    lane = BoundedThreadPool(threads=3, at_once=1, name="test")
-    assert len({await lane.run(threading.get_ident) for _ in range(20)}) <= 3
+    pool = BoundedThreadPool(threads=3, at_once=1, name="test")
+    assert len({await pool.run(threading.get_ident) for _ in range(20)}) <= 3
 
 
 async def test_hundreds_of_calls_run_in_order() -> None:
-    lane = BoundedThreadPool(
+    pool = BoundedThreadPool(
         threads=1, at_once=1, name="test"
     )  # a second thread could overtake the first
     done: list[int] = []
-    await asyncio.gather(*(lane.run(lambda n=n: done.append(n)) for n in range(500)))  # type: ignore[misc]
+    await asyncio.gather(*(pool.run(lambda n=n: done.append(n)) for n in range(500)))  # type: ignore[misc]
     assert done == list(range(500))
 
 
 async def test_work_that_waits_does_not_block_the_rest(held: threading.Event) -> None:
-    lane = BoundedThreadPool(threads=2, at_once=1, name="test")
-    waiting = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
+    pool = BoundedThreadPool(threads=2, at_once=1, name="test")
+    waiting = asyncio.create_task(pool.run(lambda: held.wait(WAIT_SECONDS)))
     async with asyncio.timeout(WAIT_SECONDS):
-        assert await lane.run(lambda: "done") == "done"
+        assert await pool.run(lambda: "done") == "done"
     assert not waiting.done()
     held.set()
     assert await waiting
 
 
 async def test_work_cancelled_before_its_turn_never_starts(held: threading.Event) -> None:
-    lane = BoundedThreadPool(threads=1, at_once=1, name="test")
+    pool = BoundedThreadPool(threads=1, at_once=1, name="test")
     begun: list[str] = []
-    first = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
-    second = asyncio.create_task(lane.run(lambda: begun.append("second")))
+    first = asyncio.create_task(pool.run(lambda: held.wait(WAIT_SECONDS)))
+    second = asyncio.create_task(pool.run(lambda: begun.append("second")))
     await asyncio.sleep(0)
     second.cancel()
     held.set()
     await first
-    await lane.run(lambda: begun.append("third"))
+    await pool.run(lambda: begun.append("third"))
     assert begun == ["third"]
 
 
 async def test_work_cancelled_later_keeps_its_place_until_it_is_done(
     held: threading.Event,
 ) -> None:
-    lane = BoundedThreadPool(threads=2, at_once=1, name="test")
+    pool = BoundedThreadPool(threads=2, at_once=1, name="test")
     started = threading.Event()
 
     def work() -> None:
         started.set()
         held.wait(WAIT_SECONDS)
 
-    first = asyncio.create_task(lane.run(work))
-    second = asyncio.create_task(lane.run(lambda: held.is_set()))
+    first = asyncio.create_task(pool.run(work))
+    second = asyncio.create_task(pool.run(lambda: held.is_set()))
     await asyncio.to_thread(started.wait, WAIT_SECONDS)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -79,34 +79,34 @@ async def test_work_cancelled_later_keeps_its_place_until_it_is_done(
 
 
 async def test_an_exception_reaches_the_caller() -> None:
-    lane = BoundedThreadPool(threads=1, at_once=1, name="test")
+    pool = BoundedThreadPool(threads=1, at_once=1, name="test")
     with pytest.raises(ZeroDivisionError):
-        await lane.run(lambda: 1 / 0)
-    assert await lane.run(lambda: 1) == 1
+        await pool.run(lambda: 1 / 0)
+    assert await pool.run(lambda: 1) == 1
 
 
 async def test_finishing_cancels_work_that_waits_for_the_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(thread_pools, "FINISH_SECONDS", 0.05)
-    lane = BoundedThreadPool(threads=1, at_once=1, name="test")
+    pool = BoundedThreadPool(threads=1, at_once=1, name="test")
     has_begun = asyncio.Event()
 
     async def view() -> None:
         has_begun.set()
         await asyncio.Event().wait()
 
-    answering = asyncio.create_task(lane.run(lambda: async_to_sync(view)()))
+    answering = asyncio.create_task(pool.run(lambda: async_to_sync(view)()))
     async with asyncio.timeout(WAIT_SECONDS):
         await has_begun.wait()
         await thread_pools.finish()
         assert answering.cancelled()
-        assert await lane.run(lambda: "the thread is free") == "the thread is free"
+        assert await pool.run(lambda: "the thread is free") == "the thread is free"
 
 
 async def test_finishing_waits_for_short_work(held: threading.Event) -> None:
-    lane = BoundedThreadPool(threads=1, at_once=1, name="test")
-    working = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
+    pool = BoundedThreadPool(threads=1, at_once=1, name="test")
+    working = asyncio.create_task(pool.run(lambda: held.wait(WAIT_SECONDS)))
     await asyncio.sleep(0)
     asyncio.get_running_loop().call_soon(held.set)
     await thread_pools.finish()

@@ -3,7 +3,17 @@
 from typing import Any
 from uuid import UUID, uuid4
 
-from chatapp.models import Allowance, Limit, ModelChoice, Price, Prompt, Turn, Upstream, Usage, User
+from chatapp.models import (
+    BudgetAccount,
+    Limit,
+    ModelChoice,
+    Price,
+    Prompt,
+    Turn,
+    Upstream,
+    Usage,
+    User,
+)
 from chatapp.models.limits import Measure, Period
 from chatapp.models.reservations import OUTPUT, Reservation
 from chatapp.upstream.wire.estimates import PromptSize
@@ -23,9 +33,9 @@ def limit(cap: int, measure: Measure = Measure.TOKENS, **given: Any) -> Limit:
 
 
 def account() -> tuple[int, int]:
-    """Return what is spent and held of the only allowance."""
-    allowance = Allowance.objects.get()
-    return allowance.spent, allowance.held
+    """Return what is spent and held of the only account."""
+    account = BudgetAccount.objects.get()
+    return account.spent, account.held
 
 
 def priced(upstream: Upstream, a_token_in: int, a_token_out: int, model: str = MODEL) -> Price:
@@ -44,8 +54,8 @@ def ask(user: User, model: ModelChoice, *others: ModelChoice) -> Turn:
 
 
 def purse_of(turn: Turn) -> Reservation:
-    assert turn.purse
-    return turn.purse
+    assert turn.reservation
+    return turn.reservation
 
 
 def used(prompt: int, completion: int) -> Usage:

@@ -50,9 +50,9 @@ class Command(BaseCommand):
         with in_sentences():
             make_private(settings.DATA_DIR)
         demo_key = "" if settings.OPENAI_BASE_URL else secrets.token_urlsafe()
-        doors = bind_listeners(settings.HOST, settings.PORT, workers, has_demo=bool(demo_key))
-        if post := _post(doors):
-            Serving(post, demo_key, self._say).run()
+        listeners = bind_listeners(settings.HOST, settings.PORT, workers, has_demo=bool(demo_key))
+        if slot := _slot(listeners):
+            Serving(slot, demo_key, self._say).run()
 
     def _say(self, line: str) -> None:
         try:
@@ -64,19 +64,19 @@ class Command(BaseCommand):
                 os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def _post(doors: list[Listeners]) -> WorkerSlot | None:
+def _slot(listeners: list[Listeners]) -> WorkerSlot | None:
     """Return what this process should serve, or None if it is a supervisor that is done."""
-    if len(doors) == 1:
-        return WorkerSlot(doors[0])
+    if len(listeners) == 1:
+        return WorkerSlot(listeners[0])
     _import_shared_modules()
     connection.close()
     if connection.vendor == "postgresql":
         connection.close_pool()  # type: ignore[attr-defined]  # a fork would lack its threads
-    supervisor = Supervisor(doors)
-    post = supervisor.post()
+    supervisor = Supervisor(listeners)
+    slot = supervisor.slot()
     if supervisor.has_failed:
         raise CommandError("No worker could start.")
-    return post
+    return slot
 
 
 def _import_shared_modules() -> None:

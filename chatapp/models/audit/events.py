@@ -18,12 +18,14 @@ class AuditEvent(models.Model):
     """Who did what to what, chained to the event before it. Rows are never changed."""
 
     sequence = models.BigIntegerField(primary_key=True)
-    at = models.DateTimeField(help_text="By the database's clock.")
+    at = models.DateTimeField(help_text="The database's time.")
     action = models.CharField(max_length=60)
-    actor = models.BigIntegerField(null=True, help_text="A person; none: whoever has the terminal.")
+    actor = models.BigIntegerField(
+        null=True, help_text="A person; null for commands run in a terminal."
+    )
     target_type = models.CharField(max_length=60, blank=True)
     target = models.CharField(max_length=64, blank=True)
-    person = models.BigIntegerField(null=True, help_text="Whom it concerns.")
+    person = models.BigIntegerField(null=True, help_text="The person it concerns.")
     detail_hash = models.CharField(max_length=64, blank=True)
     key = models.CharField(max_length=16)
     previous = models.CharField(max_length=64)

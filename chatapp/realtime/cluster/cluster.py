@@ -64,7 +64,7 @@ class StaleViewers:
 
     conversation: UUID
     viewers: frozenset[Viewer]
-    anew: bool = False  # anything they show may have changed: redraw it all
+    redraw: bool = False  # anything they show may have changed: redraw it all
 
 
 Event = SnapshotRequested | Command | StaleViewers | Change
@@ -105,17 +105,17 @@ class Cluster:
                         for event in await self._take_or_log(sender, message):
                             yield event
 
-    def see(self, sighting: HeartbeatReport, written_here: Collection[UUID]) -> list[Event]:
+    def see(self, report: HeartbeatReport, written_here: Collection[UUID]) -> list[Event]:
         """Compare what viewers show with a heartbeat's report; return the events that follow.
 
         This worker runs replies in the conversations `written_here`, whatever the report says.
         """
-        self.followers.keep(sighting.alive)
-        ended = self.remotes.drop_ended({one.reply for one in sighting.streaming})
+        self.followers.keep(report.alive)
+        ended = self.remotes.drop_ended({one.reply for one in report.streaming})
         events = [event for conversation in ended for event in self._stale(conversation)]
         unwatched = {
             one.conversation
-            for one in sighting.streaming
+            for one in report.streaming
             if one.owner not in (None, self.bus.worker)
             and one.conversation not in written_here
             and not self._is_awaited_by_all(one)
@@ -134,7 +134,7 @@ class Cluster:
             case TurnBegan(conversation):
                 return self._stale(conversation)
             case ThreadChanged(conversation):
-                return self._stale(conversation, anew=True)
+                return self._stale(conversation, redraw=True)
             case Frame() | Snapshot() | Ended() | Gone():
                 return await self._take_remote(message)
             case Renew(replies):
@@ -198,7 +198,7 @@ class Cluster:
         showing = self._viewers.showing(streaming.conversation)
         return all(remote and remote.is_awaited_by(viewer) for viewer in showing)
 
-    def _stale(self, conversation: UUID, *, anew: bool = False) -> list[Event]:
+    def _stale(self, conversation: UUID, *, redraw: bool = False) -> list[Event]:
         """Return a `StaleViewers` event for the viewers that show it, if any."""
         showing = self._viewers.showing(conversation)
-        return [StaleViewers(conversation, frozenset(showing), anew)] if showing else []
+        return [StaleViewers(conversation, frozenset(showing), redraw)] if showing else []

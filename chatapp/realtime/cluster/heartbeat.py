@@ -70,7 +70,7 @@ class HeartbeatSource(Protocol):
     def was_given_up(self, since: float) -> bool:
         """Whether others may have ended replies of this worker since `since` (monotonic time)."""
 
-    def sightings(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
+    def reports(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
         """Yield a report for each beat from now on, including the conversations of `shown`."""
 
     def stop(self) -> None:
@@ -84,8 +84,8 @@ class Heartbeat(HeartbeatSource):
         self.process = process
         self._did_answer = True
         self._shown: ShownConversations | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None  # of the task that reads the sightings
-        self._sightings: asyncio.Queue[HeartbeatReport] = asyncio.Queue()
+        self._loop: asyncio.AbstractEventLoop | None = None  # of the task that reads the reports
+        self._reports: asyncio.Queue[HeartbeatReport] = asyncio.Queue()
         self._answered_at = self._beat_at = self._steady_since = time.monotonic()
         self._is_locked = False
         self._returned_at = -math.inf
@@ -104,15 +104,15 @@ class Heartbeat(HeartbeatSource):
     def start(self) -> None:
         self._thread.start()
 
-    async def sightings(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
+    async def reports(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
         self._loop, self._shown = asyncio.get_running_loop(), shown
         while True:
-            yield await self._sightings.get()
+            yield await self._reports.get()
 
     def complete_lost_replies(self, within: float = math.inf) -> int:
         """Complete replies of this host's dead workers from their journals; return how many.
 
-        Takes at most about `within` seconds. The next sighting reports the completed replies.
+        Takes at most about `within` seconds. The next report reports the completed replies.
         """
         completed = complete_lost_replies(within)
         self._completed.extend(completed)
@@ -154,8 +154,8 @@ class Heartbeat(HeartbeatSource):
         self._beat_at = now
         alive = frozenset() if self.process.is_alone else self._reap(beats, now)
         if self._loop:
-            sighting = self._look(alive)
-            self._loop.call_soon_threadsafe(self._sightings.put_nowait, sighting)
+            report = self._look(alive)
+            self._loop.call_soon_threadsafe(self._reports.put_nowait, report)
 
     def _reap(self, beats: Beats, now: float) -> frozenset[UUID]:
         """End what dead workers left behind; return the workers that are alive."""

@@ -50,7 +50,7 @@ class NullHeartbeat(HeartbeatSource):
     def was_given_up(self, since: float) -> bool:
         return False
 
-    async def sightings(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
+    async def reports(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
         return
         yield
 

@@ -1,6 +1,6 @@
 """Enforces a reply's budget: reserves tokens before each request and counts them while streaming.
 
-If no limit applies there is no purse, and none of this costs anything. While the database is
+If no limit applies there is no reservation, and none of this costs anything. While the database is
 unavailable a reply goes on, and whatever it spends beyond its reservation is charged at the save.
 """
 
@@ -37,15 +37,19 @@ OPENAI_HOSTS = ("openai.com", "openai.azure.com")
 class BudgetGuard:
     """The budget of one reply or title; `end` is called when it is used up."""
 
-    def __init__(self, purse: Reservation | None, end: Callable[[], None]) -> None:
-        self.purse = purse
+    def __init__(self, reservation: Reservation | None, end: Callable[[], None]) -> None:
+        self.reservation = reservation
         self.was_cut_short = False  # the request's `max_tokens` was lowered
         self._end = end
 
     @property
     def is_urgent(self) -> bool:
         """Whether the reservation has to grow right now."""
-        return self.purse is not None and self.purse.wants_more and not self.purse.was_refused
+        return (
+            self.reservation is not None
+            and self.reservation.wants_more
+            and not self.reservation.was_refused
+        )
 
     async def admitted(
         self, size: PromptSize, earlier: Usage, options: RequestOptions, upstream: Upstream
@@ -54,10 +58,10 @@ class BudgetGuard:
 
         Ends the reply if the budget does not allow the request.
         """
-        if (purse := self.purse) is None:
+        if (reservation := self.reservation) is None:
             return options
         remember_tools(upstream.pk, size.upper_tool_tokens)
-        admission = partial(admit_again, purse, size.upper_tokens, earlier)
+        admission = partial(admit_again, reservation, size.upper_tokens, earlier)
         try:
             is_admitted = await stored(admission)
         except (OperationalError, InterfaceError) as error:
@@ -73,26 +77,26 @@ class BudgetGuard:
 
         A lower value set by an administrator stays.
         """
-        if (purse := self.purse) is None:
+        if (reservation := self.reservation) is None:
             return options
         name, most = _token_limit_of(options.parameters, upstream)
-        affordable = max(1, purse.affordable // options.choices)
+        affordable = max(1, reservation.affordable // options.choices)
         self.was_cut_short = affordable <= MAX_REQUESTED and (most is None or affordable < most)
         if not self.was_cut_short:
-            purse.tell(most * options.choices if most else None)
+            reservation.tell(most * options.choices if most else None)
             return options
-        purse.tell(affordable * options.choices)
+        reservation.tell(affordable * options.choices)
         return replace(options, parameters={**options.parameters, name: affordable})
 
     def count(self, events: Iterable[Event]) -> None:
         """Count the text that has arrived; end the reply if that used up the budget."""
-        if self.purse:
-            self.purse.written += sum(map(_bytes_of, events))
+        if self.reservation:
+            self.reservation.written += sum(map(_bytes_of, events))
             self.end_if_over()
 
     def end_if_over(self) -> None:
         """End the reply if it has used up its budget."""
-        if self.purse and self.purse.is_over:
+        if self.reservation and self.reservation.is_over:
             self._end()
 
 

@@ -85,13 +85,13 @@ class FrameScheduler:
     def _at_once(self) -> None:
         """Flush in this turn of the event loop if no await is needed."""
         self._next = None
-        ways = self._audience.ways()
-        if ways is None or self._showing.locked():
+        direct_writers = self._audience.direct_writers()
+        if direct_writers is None or self._showing.locked():
             self._start(self.now)
             return
         read_at = self._unshown_since
         if frame := self._changes():
-            self._audience.show_at_once(frame, ways)
+            self._audience.show_at_once(frame, direct_writers)
             self._observe(read_at)
         if self._live.has_more:
             self._draw()

@@ -60,12 +60,12 @@ class Generation:
         self.live = LiveReply(turn.reply)
         self.audience = Audience(showing)
         self.began_at = self.saved_at = time.monotonic()
-        self._flushes = FrameScheduler(self.live, self.audience, pace)
+        self._frames = FrameScheduler(self.live, self.audience, pace)
         self._journal = journal
         self._unended = unended
         self.session_key = session_key
-        spending = BudgetGuard(turn.purse, partial(self.stop, Ending.OVER_BUDGET))
-        self.writer = Writer(turn, client, self.live, self._flushes, unsupported, journal, spending)
+        budget = BudgetGuard(turn.reservation, partial(self.stop, Ending.OVER_BUDGET))
+        self.writer = Writer(turn, client, self.live, self._frames, unsupported, journal, budget)
         self._is_retry = turn.is_retry
         self._writing: asyncio.Task[None] | None = None
         self._stopped_as: Ending | None = None
@@ -93,7 +93,7 @@ class Generation:
         if ending in FAILURES:
             self._log_failure(ending)
         try:
-            await self._flushes.last()
+            await self._frames.last()
         finally:
             await self._save(ending)
             self._journal.discard()
@@ -110,23 +110,23 @@ class Generation:
     def is_due(self) -> bool:
         """Whether it is time for a checkpoint of the text that has arrived."""
         age = time.monotonic() - self.saved_at
-        if (purse := self.purse) and purse.wants_more:
-            return self.writer.spending.is_urgent or age >= CHECKPOINT_SECONDS
+        if (reservation := self.reservation) and reservation.wants_more:
+            return self.writer.budget.is_urgent or age >= CHECKPOINT_SECONDS
         seconds = JOURNALLED_SECONDS if self._journal.is_on else CHECKPOINT_SECONDS
         return self.writer.is_dirty and age >= seconds
 
     @property
-    def purse(self) -> Reservation | None:
+    def reservation(self) -> Reservation | None:
         """The reply's budget with what it has used so far, or None if no limit applies."""
-        return self.writer.spending.purse
+        return self.writer.budget.reservation
 
     def end_if_over(self) -> None:
         """End the reply if it has used up its budget."""
-        self.writer.spending.end_if_over()
+        self.writer.budget.end_if_over()
 
     async def flush(self) -> None:
         """Show what has arrived to every tab that shows the reply."""
-        await self._flushes.now()
+        await self._frames.now()
 
     def snapshot(self) -> str:
         """Return the fragment that draws the reply as far as those tabs have it."""
@@ -180,7 +180,7 @@ class Generation:
         if self._stopped_as and (not reply.finish_reason or reply.wants_tools):
             return self._stopped_as
         ending = reply.ending
-        was_cut_short = ending is Ending.LENGTH and self.writer.spending.was_cut_short
+        was_cut_short = ending is Ending.LENGTH and self.writer.budget.was_cut_short
         return Ending.OVER_BUDGET if was_cut_short else ending
 
     async def _save(self, ending: Ending) -> None:

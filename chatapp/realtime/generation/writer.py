@@ -51,10 +51,10 @@ class Writer:
         turn: Turn,
         client: UpstreamClient,
         live: LiveReply,
-        flushes: FrameScheduler,
+        frames: FrameScheduler,
         unsupported: Unsupported,
         journal: Segment,
-        spending: BudgetGuard,
+        budget: BudgetGuard,
     ) -> None:
         assert turn.reply.upstream
         self.message = turn.reply
@@ -67,13 +67,13 @@ class Writer:
         self._history = turn.history
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
         self._cost = Cost()
-        self.spending = spending
+        self.budget = budget
         self._journal = journal
         self._rounds: list[Round] = []
         self._tool_runs: ToolRuns | None = None
         self._client = client
         self._live = live
-        self._flushes = flushes
+        self._frames = frames
         self._unsupported = unsupported
         self._started_at = time.monotonic()
         self._thinking_since: float | None = None
@@ -165,7 +165,7 @@ class Writer:
         model = self.message.model
         history = self._sent
         size = PromptSize.of(history, options.tools)
-        options = await self.spending.admitted(size, self._cost.ended, options, self.upstream)
+        options = await self.budget.admitted(size, self._cost.ended, options, self.upstream)
         self._cost.ask(size)
         self._journal.ask(size, options.choices)
         opened = self._client.stream(endpoint, model, history.messages, options, self._take_at_once)
@@ -193,9 +193,9 @@ class Writer:
         self._journal.append(events)
         for event in events:
             self._apply(event)
-        self.spending.count(events)
+        self.budget.count(events)
         self.is_dirty = True
-        self._flushes.soon(read_at)
+        self._frames.soon(read_at)
 
     def _apply(self, event: Event) -> None:
         self.reply.apply(event)
@@ -234,11 +234,11 @@ class Writer:
         self._journal.run(index, run)
         self._live.show_run(index, run)
         self.is_dirty = True
-        await self._flushes.now()
+        await self._frames.now()
 
     async def _show_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
         self._live.tell_of_retry(error, seconds, number)
-        await self._flushes.now()
+        await self._frames.now()
 
     def _begin_round(self) -> None:
         """Keep the finished round and add its results to the history of the next request."""

@@ -71,8 +71,8 @@ class Untitled:
                 return None
             asking = PlannedRequest(conversation.pk, upstream.pk, model, process)
             tokens = PromptSize.of(self.history).upper_tokens
-            purse = admit_title(conversation.user_id, asking, tokens)
-            return Claimed(upstream, model, purse)
+            reservation = admit_title(conversation.user_id, asking, tokens)
+            return Claimed(upstream, model, reservation)
 
     def _is_late(self) -> bool:
         """Whether another prompt had a whole reply earlier, which was the time for a title."""
@@ -88,7 +88,7 @@ class Claimed(NamedTuple):
 
     upstream: Upstream
     model: str
-    purse: Reservation | None
+    reservation: Reservation | None
 
 
 class Titles:
@@ -152,13 +152,13 @@ class Titles:
             logger.exception("No title for conversation %s", conversation.pk)
 
     async def _ask(
-        self, untitled: Untitled, upstream: Upstream, model: str, purse: Reservation | None
+        self, untitled: Untitled, upstream: Upstream, model: str, reservation: Reservation | None
     ) -> Reply:
         """Return the model's answer. Its usage is recorded even if it fails or is cancelled."""
         is_over = asyncio.Event()
-        spending = BudgetGuard(purse, is_over.set)
+        budget = BudgetGuard(reservation, is_over.set)
         sent = {key: one for key, one in upstream.parameters.items() if key not in NOT_SENT}
-        options = spending.told(RequestOptions([], sent), upstream)
+        options = budget.told(RequestOptions([], sent), upstream)
         history = untitled.history
         reply, cost = Reply(), Cost()
         cost.ask(PromptSize.of(history))
@@ -171,7 +171,7 @@ class Titles:
                     async for events in batches:
                         for event in events:
                             reply.apply(event)
-                        spending.count(events)
+                        budget.count(events)
                         if is_over.is_set() or len(reply.answer) > MAX_READ:
                             break
         except TimeoutError:

@@ -32,8 +32,8 @@ class Viewer(Watcher, Protocol):
     head: UUID | None  # the last message shown
     shows_end: bool  # whether that is the last one of its branch
 
-    async def catch_up(self, conversation: UUID, *, anew: bool = False) -> None:
-        """Show what is new in the conversation, or redraw it all (`anew`), if the tab shows it."""
+    async def catch_up(self, conversation: UUID, *, redraw: bool = False) -> None:
+        """Show what is new in the conversation, or all of it (`redraw`), if the tab shows it."""
 
     async def close(self, code: int) -> None: ...
 
@@ -66,7 +66,7 @@ class Audience:
     def is_watching(self) -> bool:
         return bool(self._showing or self._following)
 
-    def ways(self) -> list[Write] | None:
+    def direct_writers(self) -> list[Write] | None:
         """Return functions that send a frame in this turn of the event loop, usually one or two.
 
         Returns None if the frame has to be sent with `show()` instead.
@@ -80,9 +80,9 @@ class Audience:
             writers.append(write)
         return writers
 
-    def show_at_once(self, frame: str, ways: list[Write]) -> None:
+    def show_at_once(self, frame: str, direct_writers: list[Write]) -> None:
         self.sequence += 1
-        for write in ways:
+        for write in direct_writers:
             write(frame)
 
     def join(self, watcher: Watcher) -> None:

@@ -1,8 +1,8 @@
 """The worker of this process: the replies it runs, the viewers it serves, and its peers.
 
 `worker()` returns it. Each of its parts does one thing: `replies` runs and checkpoints streaming
-replies, `hearing` handles events from other workers and the database, `revocation` closes tabs and
-replies of people who lost access, and `draining` shuts everything down in order.
+replies, `event_dispatcher` handles events from other workers and the database, `revocation` closes
+tabs and replies of people who lost access, and `draining` shuts everything down in order.
 
 Imports all other packages of `realtime`, and what is below `realtime`.
 """

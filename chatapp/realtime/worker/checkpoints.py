@@ -18,7 +18,7 @@ LOOK_SECONDS = 0.1
 
 
 def _save_and_grow(due: list[Generation]) -> None:
-    wanting = [one.purse for one in due if one.purse and one.purse.wants_more]
+    wanting = [one.reservation for one in due if one.reservation and one.reservation.wants_more]
     with reservations.together(wanting):
         Message.objects.checkpoint([generation.message for generation in due])
         if wanting:

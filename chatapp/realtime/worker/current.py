@@ -42,7 +42,7 @@ def recheck_access(people: Collection[int] | None) -> None:
     Thread-safe. Also works in a process without a worker, such as a management command.
     """
     if _worker is not None:
-        _worker.look_again_at(people)
+        _worker.recheck_access(people)
     elif settings.REDIS_URL and not _is_in_event_loop():
         changed = PeopleChanged(None if people is None else frozenset(people))
         async_to_sync(post_from_outside)(changed)

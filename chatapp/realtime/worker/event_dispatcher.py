@@ -62,10 +62,10 @@ class EventDispatcher:
                 await self._act_or_skip(event)
 
     async def see_all(self, heartbeat: HeartbeatSource) -> None:
-        async with aclosing(heartbeat.sightings(self._cluster)) as sightings:
-            async for sighting in sightings:
+        async with aclosing(heartbeat.reports(self._cluster)) as reports:
+            async for report in reports:
                 try:
-                    await self.see(sighting)
+                    await self.see(report)
                 except Exception:  # the next report repeats what this one said
                     logger.exception("A heartbeat report could not be handled")
 
@@ -79,8 +79,8 @@ class EventDispatcher:
             case Decide(reply, _, round, call, allowed):
                 if generation := self._replies.get(reply):
                     generation.decide(round, call, allowed)
-            case StaleViewers(conversation, viewers, anew):
-                self._catch_up(conversation, viewers, anew=anew)
+            case StaleViewers(conversation, viewers, redraw):
+                self._catch_up(conversation, viewers, redraw=redraw)
             case PeopleChanged() | ConversationChanged() | ListChanged() | PolicyChanged():
                 self.act_on_change(event)
             case _:
@@ -90,7 +90,7 @@ class EventDispatcher:
         """Read from the database what was changed, here or in another worker, and show it."""
         match change:
             case PeopleChanged(people):
-                self._revocation.look_again_at(people)
+                self._revocation.recheck_access(people)
             case ConversationChanged(user, conversation):
                 self._tasks.start(self._log_errors(self._changes.look_at(user, conversation)))
             case ListChanged(user):
@@ -102,17 +102,17 @@ class EventDispatcher:
 
     def redraw(self, conversation: UUID) -> None:
         """Redraw a conversation in which messages were deleted or restored."""
-        self._catch_up(conversation, self._viewers.showing(conversation), anew=True)
+        self._catch_up(conversation, self._viewers.showing(conversation), redraw=True)
 
-    async def see(self, sighting: HeartbeatReport) -> None:
-        for event in self._cluster.see(sighting, self._replies.conversations()):
+    async def see(self, report: HeartbeatReport) -> None:
+        for event in self._cluster.see(report, self._replies.conversations()):
             await self._act_or_skip(event)
-        for one in sighting.completed:
+        for one in report.completed:
             self._cluster.bus.post_to_user(one.user, TurnBegan(one.conversation))
             self._catch_up(one.conversation, self._viewers.showing(one.conversation))
-        if lost := self._replies.lost(sighting.own):
+        if lost := self._replies.lost(report.own):
             self._tasks.start(self._interrupt(lost))
-        if unstored := self._replies.unstored(sighting.own):
+        if unstored := self._replies.unstored(report.own):
             self._tasks.start(self._end_deleted(unstored))
 
     async def _act_or_skip(self, event: Event) -> None:
@@ -157,7 +157,7 @@ class EventDispatcher:
             self._catch_up(conversation, self._viewers.showing(conversation))
 
     def _catch_up(
-        self, conversation: UUID, viewers: Collection[Viewer], *, anew: bool = False
+        self, conversation: UUID, viewers: Collection[Viewer], *, redraw: bool = False
     ) -> None:
         for viewer in list(viewers):
-            self._tasks.start(viewer.catch_up(conversation, anew=anew))
+            self._tasks.start(viewer.catch_up(conversation, redraw=redraw))

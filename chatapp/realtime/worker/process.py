@@ -67,7 +67,7 @@ class Worker:
         self.cluster = Cluster(bus, self.viewers)
         self.revocation = Revocation(self.viewers, self.replies)
         self.changes = Changes(self.viewers, self.replies)
-        self.hearing = EventDispatcher(
+        self.dispatcher = EventDispatcher(
             self.viewers, self.replies, self.cluster, self.revocation, self.changes
         )
         self.housekeeping = Housekeeping(self.conversation_changed)
@@ -92,8 +92,8 @@ class Worker:
         self._upkeep.start(self.revocation.run())
         self._upkeep.start(run_upkeep(self.temporaries.sweep, complete_ledger, release_holds))
         self._upkeep.start(self.housekeeping.run())
-        self._upkeep.start(self.hearing.see_all(self._heartbeat))
-        for listening in (self.hearing.act_on_events(), self.cluster.run()):
+        self._upkeep.start(self.dispatcher.see_all(self._heartbeat))
+        for listening in (self.dispatcher.act_on_events(), self.cluster.run()):
             self._upkeep.start(listening).add_done_callback(_log_failure)
 
     @property
@@ -163,7 +163,7 @@ class Worker:
         self.cluster.remotes.leave(viewer, grace)
         self.temporaries.leave(viewer, grace)
 
-    def look_again_at(self, people: Iterable[int] | None) -> None:
+    def recheck_access(self, people: Iterable[int] | None) -> None:
         """Recheck the sessions of these people in every worker; None means everybody.
 
         Thread-safe.
@@ -197,7 +197,7 @@ class Worker:
         Call it on the event loop.
         """
         self.cluster.bus.post_to_user(user, ThreadChanged(conversation))
-        self.hearing.redraw(conversation)
+        self.dispatcher.redraw(conversation)
 
     def _broadcast(self, changed: Change) -> None:
         """Handle a change in this worker and send it to all the others. Thread-safe."""
@@ -206,7 +206,7 @@ class Worker:
 
         def broadcast() -> None:
             self.cluster.bus.post_to_all(changed)
-            self.hearing.act_on_change(changed)
+            self.dispatcher.act_on_change(changed)
 
         if self._loop:
             with suppress(RuntimeError):  # the loop is closed, so no tabs are connected here

@@ -39,7 +39,7 @@ class Revocation:
         self._people: set[int] = set()  # to be checked
         self._check_everybody = False
 
-    def look_again_at(self, people: Iterable[int] | None) -> None:
+    def recheck_access(self, people: Iterable[int] | None) -> None:
         """Check these people soon; None means everybody."""
         self.asked += 1
         self._people.update(people or ())
@@ -52,7 +52,7 @@ class Revocation:
         """Check everybody once a minute, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            self.look_again_at(None)
+            self.recheck_access(None)
 
     async def until_seen(self) -> None:
         """Wait until all requested checks are done."""

@@ -12,7 +12,7 @@ from django.db import models, transaction
 from django.http import HttpRequest, HttpResponse
 
 from chatapp.db.retry import retry_on_integrity_error
-from chatapp.models import Allowance, Limit, User, audit
+from chatapp.models import BudgetAccount, Limit, User, audit
 from chatapp.staff.admin.secret_forms import SecretForm
 
 NOUNS = {"user": "person"}  # other models have the same name in the log
@@ -95,7 +95,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         assert isinstance(request.user, User)
         limits = Limit.objects.filter(**{self.limited_by: row}) if self.limited_by else ()
         for limit in limits:
-            Allowance.objects.remove_of(limit)
+            BudgetAccount.objects.remove_of(limit)
             detail = {"before": limit.as_record()}
             audit.record("limit.deleted", actor=request.user, about=limit, detail=detail)
             limit.delete()

@@ -8,7 +8,7 @@ from django.db.models import Count, F, Q, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from chatapp.models import Allowance, Limit, Price, Upstream, Usage, User
+from chatapp.models import BudgetAccount, Limit, Price, Upstream, Usage, User
 from chatapp.models.limits import Period
 from chatapp.models.quota_usage import QuotaUsage
 
@@ -33,7 +33,7 @@ def limits_shown() -> list[LimitUsage]:
 
 
 def _shown(limit: Limit) -> LimitUsage:
-    accounts = Allowance.objects.filter(limit=limit)
+    accounts = BudgetAccount.objects.filter(limit=limit)
     if not limit.has_each_their_own:
         return LimitUsage(limit, [QuotaUsage.of(limit, accounts.filter(user=None).first())], 0)
     each = accounts.exclude(user=None).select_related("user")

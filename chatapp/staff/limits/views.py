@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.models import Allowance, Limit, Price, User, audit
+from chatapp.models import BudgetAccount, Limit, Price, User, audit
 from chatapp.models.quota_usage import quota_usages
 from chatapp.staff.limits import queries
 from chatapp.staff.limits.forms import LimitForm, PriceForm
@@ -60,7 +60,7 @@ def limit(request: HttpRequest, pk: int) -> HttpResponse:
             changed = form.kept()
             changed.save()
             if changed.counts != counted:
-                Allowance.objects.remove_of(changed)
+                BudgetAccount.objects.remove_of(changed)
             detail = _changes(before, changed.as_record())
             _record(request, "limit.changed", changed, **detail)
         messages.success(request, f"Limit changed: {changed}.")
@@ -76,7 +76,7 @@ def remove_limit(request: HttpRequest, pk: int) -> HttpResponse:
         return ask_to_confirm(reverse("limits"))
     with transaction.atomic():
         found = get_object_or_404(Limit, pk=pk)
-        Allowance.objects.remove_of(found)
+        BudgetAccount.objects.remove_of(found)
         _record(request, "limit.deleted", found, before=found.as_record())
         description = str(found)
         found.delete()

@@ -18,7 +18,7 @@ from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.db.primary_keys import parse_pk
 from chatapp.db.retry import retry_on_integrity_error
-from chatapp.models import AccessRule, Allowance, Limit, ToolServer, Upstream, User
+from chatapp.models import AccessRule, BudgetAccount, Limit, ToolServer, Upstream, User
 from chatapp.models.access_rules import EVERYBODY, MAX_MODEL_LENGTH
 from chatapp.realtime.worker import worker
 from chatapp.staff.people.forms import GivenForm, GroupForm, MemberForm
@@ -120,7 +120,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         with transaction.atomic():
             for limit in limits:
-                Allowance.objects.remove_of(limit)
+                BudgetAccount.objects.remove_of(limit)
                 record(request, "limit.deleted", limit, before=limit.as_record())
             record(request, "group.deleted", found)
             found.delete()

@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from chatapp.models import (
     Conversation,
-    ConversationFact,
+    ConversationFacet,
     Feedback,
     Message,
     Review,
@@ -368,7 +368,7 @@ def _nearest_days(
     Returns all the days if fewer have it.
     """
     since, until = days
-    found = ConversationFact.objects.filter(fact=fact, used_on__range=days)
+    found = ConversationFacet.objects.filter(fact=fact, used_on__range=days)
     ordered = found.order_by("used_on" if upwards else "-used_on").values_list("used_on", flat=True)
     last = ordered[count : count + 1].first()
     if last is None:

@@ -54,9 +54,9 @@ class Reader(Recorder):
             self.text = self.text + text if kind == "+" else text
             self.shows_silence = self.shows_silence and kind == "+"
 
-    async def catch_up(self, conversation: UUID, *, anew: bool = False) -> None:
+    async def catch_up(self, conversation: UUID, *, redraw: bool = False) -> None:
         """Draw what the database has, and watch the reply if it streams in another worker."""
-        await super().catch_up(conversation, anew=anew)
+        await super().catch_up(conversation, redraw=redraw)
         self._member.look(self, conversation)
 
     def draw(self, reply: UUID | None, text: str) -> None:
@@ -79,7 +79,7 @@ class Database:
         self.saved: dict[UUID, Reply] = {}
         self.alive: set[UUID] = set()
 
-    def sighting(self) -> HeartbeatReport:
+    def report(self) -> HeartbeatReport:
         streaming = [
             StreamingReply(conversation, reply.pk, owner)
             for conversation, (reply, owner) in self.streaming.items()
@@ -172,8 +172,8 @@ class Member:
                     assert_never(event)
 
     async def beat(self) -> None:
-        sighting = self._database.sighting()
-        await self.act(self.cluster.see(sighting, list(self._replies)))
+        report = self._database.report()
+        await self.act(self.cluster.see(report, list(self._replies)))
 
     async def keep_up(self) -> None:
         """Do what is due about once a second."""

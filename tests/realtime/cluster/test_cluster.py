@@ -349,7 +349,7 @@ async def test_messages_become_events_except_the_workers_own(house: House, membe
         stop,
         SnapshotRequested(first.bus.worker, stop.reply, SKY),
         StaleViewers(SKY, frozenset({reader})),
-        StaleViewers(SKY, frozenset({reader}), anew=True),
+        StaleViewers(SKY, frozenset({reader}), redraw=True),
     ]
 
 

@@ -54,13 +54,13 @@ class Beating:
 
     async def next(self, *shown: UUID) -> HeartbeatReport:
         """Return the report of the next beat."""
-        async with asyncio.timeout(10), aclosing(self.heartbeat.sightings(Shown(*shown))) as seen:
+        async with asyncio.timeout(10), aclosing(self.heartbeat.reports(Shown(*shown))) as seen:
             return await anext(seen)
 
     async def until(
         self, condition: Callable[[HeartbeatReport], bool], *shown: UUID
     ) -> HeartbeatReport:
-        async with asyncio.timeout(10), aclosing(self.heartbeat.sightings(Shown(*shown))) as seen:
+        async with asyncio.timeout(10), aclosing(self.heartbeat.reports(Shown(*shown))) as seen:
             async for one in seen:
                 if condition(one):
                     return one

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.db import OperationalError
 
-from chatapp.models import Allowance, Limit, Share, Upstream, Usage, reservations
+from chatapp.models import BudgetAccount, BudgetHold, Limit, Upstream, Usage, reservations
 from chatapp.realtime.generation import budget_guard
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.upstream.wire.dialects import RequestOptions
@@ -48,13 +48,13 @@ def text(count: int) -> bytes:
 
 async def until_held(tokens: int) -> None:
     async with asyncio.timeout(10):
-        while (await Share.objects.aget()).held < tokens:  # noqa: ASYNC110 - polls a database
+        while (await BudgetHold.objects.aget()).held < tokens:  # noqa: ASYNC110 - polls a database
             await asyncio.sleep(0.01)
 
 
 async def account() -> tuple[int, int, int]:
-    allowance = await Allowance.objects.aget()
-    return allowance.spent, allowance.held, allowance.overrun
+    account = await BudgetAccount.objects.aget()
+    return account.spent, account.held, account.overrun
 
 
 async def test_without_a_limit_no_max_tokens_is_sent(tab: Tab, upstream: FakeUpstream) -> None:
@@ -101,9 +101,9 @@ async def test_a_reply_reserves_more_until_the_budget_is_used_up_and_keeps_its_t
     message = await saved(reply)
     assert message.ending == "over_budget"
     assert len(message.content) == 9500
-    share = await Share.objects.aget()
-    assert (share.held, share.spent) == (0, message.usage.total_tokens)
-    assert await account() == (share.spent, 0, 0)
+    hold = await BudgetHold.objects.aget()
+    assert (hold.held, hold.spent) == (0, message.usage.total_tokens)
+    assert await account() == (hold.spent, 0, 0)
 
 
 async def test_each_round_is_admitted_again(tab: Tab, upstream: FakeUpstream) -> None:
@@ -146,11 +146,11 @@ async def test_the_limit_is_sent_under_the_name_the_upstream_knows(
     parameters: dict[str, object], base_url: str, dialect: str, expected: dict[str, object]
 ) -> None:
     upstream = Upstream(pk=1, base_url=base_url, dialect=dialect)
-    purse = reservations.Reservation(
-        message=uuid4(), shares={}, price=None, prompt=10**6, affordable=50
+    reservation = reservations.Reservation(
+        message=uuid4(), holds={}, price=None, prompt=10**6, affordable=50
     )
     options = RequestOptions([], parameters)
-    one = BudgetGuard(purse, lambda: None)
+    one = BudgetGuard(reservation, lambda: None)
     sent = await one.admitted(PromptSize.of(NOTHING), Usage.nothing(), options, upstream)
     assert sent.parameters == expected
     assert one.was_cut_short == (expected != parameters)
@@ -163,12 +163,12 @@ async def test_a_request_goes_on_during_a_database_outage(
         raise OperationalError("away")
 
     monkeypatch.setattr(budget_guard, "admit_again", away)
-    purse = reservations.Reservation(message=uuid4(), shares={}, price=None, affordable=10**6)
+    reservation = reservations.Reservation(message=uuid4(), holds={}, price=None, affordable=10**6)
     ended: list[bool] = []
-    one = BudgetGuard(purse, lambda: ended.append(True))
+    one = BudgetGuard(reservation, lambda: ended.append(True))
     upstream = Upstream(pk=1, base_url="http://gw/v1")
     options = RequestOptions()
     assert await one.admitted(PromptSize.of(NOTHING), Usage.nothing(), options, upstream) == options
     one.count([AnswerDelta("왜"), ReasoningDelta("x"), ToolCallDelta(0, "a", "f", "{}")])
     one.count([StreamDone()])
-    assert (purse.written, ended) == (3 + 1 + 3, [])
+    assert (reservation.written, ended) == (3 + 1 + 3, [])

@@ -1,4 +1,4 @@
-"""How far apart flushes are."""
+"""How far apart frames are."""
 
 from chatapp.realtime.generation.flush_rate import (
     BUSY_SHARE,

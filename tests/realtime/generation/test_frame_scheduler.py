@@ -15,7 +15,7 @@ from tests.realtime.viewers.doubles import Recorder
 
 
 class Slow(FlushRate):
-    """A pace that keeps 50 ms between flushes."""
+    """A pace that keeps 50 ms between frames."""
 
     def interval(self, rendering: float) -> float:
         return 0.05
@@ -52,14 +52,14 @@ class Writing:
         self.live = LiveReply(Message(role="assistant", ending=Message.STREAMING, model="m"))
         self.viewer = Recorder()
         self.showing = {self.viewer}
-        self.flushes = FrameScheduler(self.live, Audience(self.showing), pace)
+        self.frames = FrameScheduler(self.live, Audience(self.showing), pace)
         self.read_at = (
             time.monotonic()
         )  # one time for all, so that a busy machine makes no difference
 
     async def write(self, text: str) -> None:
         self.live.append("answer", text)
-        self.flushes.soon(self.read_at)
+        self.frames.soon(self.read_at)
 
     @property
     def shown(self) -> str:
@@ -87,9 +87,9 @@ async def test_the_first_delta_is_shown_at_once_and_the_following_together(
 async def test_now_flushes_without_waiting(writing: Writing) -> None:
     await writing.write("One ")
     await writing.write("two")
-    await writing.flushes.now()
+    await writing.frames.now()
     assert "two" in writing.shown
-    writing.flushes.close()
+    writing.frames.close()
 
 
 async def test_nothing_is_rendered_while_nobody_watches(writing: Writing) -> None:
@@ -104,7 +104,7 @@ async def test_nothing_is_rendered_while_nobody_watches(writing: Writing) -> Non
 async def test_nothing_is_shown_after_close(writing: Writing) -> None:
     await writing.write("One ")
     await writing.write("two")
-    writing.flushes.close()
+    writing.frames.close()
     await asyncio.sleep(0.1)
     assert "two" not in writing.shown
 
@@ -112,7 +112,7 @@ async def test_nothing_is_shown_after_close(writing: Writing) -> None:
 async def test_the_last_flush_shows_everything(writing: Writing) -> None:
     await writing.write("One ")
     await writing.write("two\n\n```python\nx = 1\n```\n")
-    await writing.flushes.last()
+    await writing.frames.last()
     assert "two" in writing.shown
     assert not writing.live.is_behind
     assert not writing.live.has_jobs
@@ -132,7 +132,7 @@ async def test_deltas_wait_their_turn_while_a_reply_is_behind() -> None:
         pace.gate.may_pass.release()
     pace.one_at_a_time = FairLock()
     pace.gate.may_pass.release()
-    await writing.flushes.last()
+    await writing.frames.last()
     assert writing.shown.count("More.") == 3
 
 
@@ -170,6 +170,6 @@ async def test_a_few_tabs_are_written_to_in_the_same_turn_of_the_loop(writing: W
     others = [Recorder() for _ in range(3)]
     writing.showing.update(others)
     writing.live.append("answer", "One")
-    writing.flushes.soon(time.monotonic())
+    writing.frames.soon(time.monotonic())
     for viewer in (writing.viewer, *others):
         assert "One" in "".join(viewer.frames)

@@ -24,8 +24,8 @@ class Recorder:
     async def show(self, frame: str) -> None:
         self.write(frame)
 
-    async def catch_up(self, conversation: UUID, *, anew: bool = False) -> None:
-        (self.redrawn if anew else self.caught_up).append(conversation)
+    async def catch_up(self, conversation: UUID, *, redraw: bool = False) -> None:
+        (self.redrawn if redraw else self.caught_up).append(conversation)
 
     async def close(self, code: int) -> None:
         self.closed = code

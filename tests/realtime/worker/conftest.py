@@ -26,7 +26,7 @@ class Heart(HeartbeatSource):
     def was_given_up(self, since: float) -> bool:
         return self.was_dead
 
-    async def sightings(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
+    async def reports(self, shown: ShownConversations) -> AsyncGenerator[HeartbeatReport, None]:
         yield HeartbeatReport(frozenset())
 
     def stop(self) -> None:
@@ -40,8 +40,8 @@ class Reader(Recorder):
         super().__init__(user.pk)
         self._worker = worker
 
-    async def catch_up(self, conversation: UUID, *, anew: bool = False) -> None:
-        await super().catch_up(conversation, anew=anew)
+    async def catch_up(self, conversation: UUID, *, redraw: bool = False) -> None:
+        await super().catch_up(conversation, redraw=redraw)
         async for reply in Message.objects.streaming().filter(conversation=conversation):
             if reply.streamed_by and reply.streamed_by != self._worker.id:
                 remotes = self._worker.cluster.remotes
@@ -89,7 +89,7 @@ class Company:
             for worker in self.workers:
                 async with aclosing(worker.cluster.events()) as events:
                     async for event in events:
-                        await worker.hearing.act(event)
+                        await worker.dispatcher.act(event)
 
     async def _turn(self, worker: Worker, *models: str) -> Turn:
         first, *others = (ModelChoice(self.upstream.pk, model) for model in models)

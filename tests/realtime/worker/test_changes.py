@@ -101,9 +101,9 @@ async def test_a_deletion_without_an_event_is_found_in_the_database(
     reply, asker = await company.begin(worker)
     await until(company, lambda: "Half" in asker.seen)
     await erase(reply.conversation)
-    await worker.hearing.see(HeartbeatReport(frozenset()))
+    await worker.dispatcher.see(HeartbeatReport(frozenset()))
     assert len(worker.replies)
-    await worker.hearing.see(HeartbeatReport(frozenset()))
+    await worker.dispatcher.see(HeartbeatReport(frozenset()))
     await until(company, lambda: not len(worker.replies))
 
 
@@ -127,7 +127,7 @@ async def test_a_database_outage_does_not_end_the_worker(
         return fail
 
     monkeypatch.setattr(changes, "database_sync_to_async", away)
-    await company.workers[0].hearing.act(ConversationChanged(1, uuid4()))
+    await company.workers[0].dispatcher.act(ConversationChanged(1, uuid4()))
     await until(company, lambda: "do not show a change yet: away" in caplog.text)
 
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 class Growing(Generation):
     """A reply with this partial text."""
 
-    purse = None  # no limit applies
+    reservation = None  # no limit applies
 
     def end_if_over(self) -> None:
         pass

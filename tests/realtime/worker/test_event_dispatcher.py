@@ -124,9 +124,9 @@ async def test_a_turn_with_several_replies_is_announced_once(
 
 
 async def test_commands_to_a_reply_that_is_not_running_do_nothing(company: Company) -> None:
-    hearing = company.workers[0].hearing
-    await hearing.act(Stop(uuid4(), uuid4(), Ending.STOPPED))
-    await hearing.act(Decide(uuid4(), uuid4(), 0, 0, True))
+    dispatcher = company.workers[0].dispatcher
+    await dispatcher.act(Stop(uuid4(), uuid4(), Ending.STOPPED))
+    await dispatcher.act(Decide(uuid4(), uuid4(), 0, 0, True))
 
 
 async def test_watching_a_reply_that_is_not_running_is_answered_with_gone(company: Company) -> None:
@@ -134,7 +134,7 @@ async def test_watching_a_reply_that_is_not_running_is_answered_with_gone(compan
     reply = uuid4()
     second.cluster.bus.post(first.id, Watch(reply, uuid4()))
     async for event in first.cluster.events():
-        await first.hearing.act(event)
+        await first.dispatcher.act(event)
     assert on_their_way(company, second) == [Gone(reply)]
 
 
@@ -143,7 +143,7 @@ async def test_a_deactivated_persons_tabs_are_closed_in_every_worker(company: Co
     readers = [await company.open(worker, uuid4()) for worker in company.workers]
     company.alice.is_active = False
     await company.alice.asave()
-    first.look_again_at([company.alice.pk])
+    first.recheck_access([company.alice.pk])
     async with asyncio.timeout(WAIT):
         while not all(reader.closed for reader in readers):
             await company.deliver()
@@ -164,7 +164,7 @@ async def test_a_reply_in_another_worker_is_found_in_the_database_without_an_eve
     streaming = StreamingReply(reply.conversation_id, reply.pk, first.id)
     seen = HeartbeatReport(frozenset(), frozenset({first.id, second.id}), (streaming,))
     for one in company.workers:
-        await one.hearing.see(seen)
+        await one.dispatcher.see(seen)
     await until_seen(company, reader, "One")
 
 
@@ -173,7 +173,7 @@ async def test_a_reply_completed_from_a_journal_is_announced_to_all_tabs(company
     conversation = uuid4()
     readers = [await company.open(worker, conversation) for worker in company.workers]
     completed = Completed(company.alice.pk, conversation)
-    await first.hearing.see(HeartbeatReport(frozenset(), completed=(completed,)))
+    await first.dispatcher.see(HeartbeatReport(frozenset(), completed=(completed,)))
     assert on_their_way(company, second) == [TurnBegan(conversation)]
     async with asyncio.timeout(WAIT):
         while [len(reader.caught_up) for reader in readers] != [2, 2]:
@@ -188,9 +188,9 @@ async def test_a_reply_that_never_started_is_interrupted_at_the_second_report(
     reply = await company.ask(worker)
     reader = await company.open(worker, reply.conversation_id)
     seen = HeartbeatReport(frozenset({reply.pk}))
-    await worker.hearing.see(seen)
+    await worker.dispatcher.see(seen)
     assert await ending_of(reply) == "streaming"
-    await worker.hearing.see(seen)
+    await worker.dispatcher.see(seen)
     async with asyncio.timeout(WAIT):
         while len(reader.caught_up) < 2:  # noqa: ASYNC110 - in a thread
             await asyncio.sleep(0.01)
@@ -208,10 +208,10 @@ async def test_an_event_that_fails_does_not_block_the_next(
     reader, conversation, outside = Recorder(), uuid4(), company.network.bus()
     worker.viewers.add(reader)
     worker.viewers.show(reader, conversation)
-    monkeypatch.setattr(worker.revocation, "look_again_at", fail)
+    monkeypatch.setattr(worker.revocation, "recheck_access", fail)
     outside.post_to_all(PeopleChanged(None))
     outside.post(worker.id, TurnBegan(conversation))
-    await worker.hearing.act_on_events()
+    await worker.dispatcher.act_on_events()
     await asyncio.sleep(0)
     assert "Could not handle an event: PeopleChanged" in caplog.text
     assert reader.caught_up == [conversation]
@@ -219,7 +219,7 @@ async def test_an_event_that_fails_does_not_block_the_next(
 
 
 async def test_heartbeat_reports_are_handled_until_they_end(company: Company) -> None:
-    await company.workers[0].hearing.see_all(company.hearts[0])
+    await company.workers[0].dispatcher.see_all(company.hearts[0])
 
 
 async def test_a_lost_reply_is_interrupted(
@@ -232,9 +232,9 @@ async def test_a_lost_reply_is_interrupted(
             await asyncio.sleep(0.01)
     forgotten = await database_sync_to_async(store_unstarted_reply)(alice, connected)
     own = HeartbeatReport(frozenset([running.pk, forgotten]))
-    await worker().hearing.see(own)  # the reply may just be starting
+    await worker().dispatcher.see(own)  # the reply may just be starting
     assert (await saved_ending(forgotten)) == "streaming"
-    await worker().hearing.see(own)
+    await worker().dispatcher.see(own)
     async with asyncio.timeout(5):
         while await saved_ending(forgotten) != "interrupted":  # noqa: ASYNC110 - in a thread
             await asyncio.sleep(0.01)

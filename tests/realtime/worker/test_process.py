@@ -65,9 +65,9 @@ async def test_a_worker_presumed_dead_announces_what_it_saved(
 
 async def test_look_again_at_may_be_called_from_any_thread(company: Company) -> None:
     worker = company.workers[0]
-    worker.look_again_at([1])  # no viewers yet, so there is nobody to check
+    worker.recheck_access([1])  # no viewers yet, so there is nobody to check
     await worker.welcome(Recorder())
-    await asyncio.to_thread(worker.look_again_at, [1, 2])
+    await asyncio.to_thread(worker.recheck_access, [1, 2])
     await asyncio.sleep(0)
     sent = [one.message for one in company.network.on_their_way if one.to != worker.id]
     assert sent == [PeopleChanged(frozenset({1, 2}))]

@@ -65,7 +65,7 @@ async def test_many_changes_at_once_cost_one_check_of_people_and_one_of_sessions
 ) -> None:
     revocation = Revocation(viewers, [])
     for _ in range(3):
-        revocation.look_again_at([ALICE])
+        revocation.recheck_access([ALICE])
     await revocation.until_seen()
     assert revocation.asked == 3
     assert database.looks == [{ALICE}, {ALICE}]
@@ -74,8 +74,8 @@ async def test_many_changes_at_once_cost_one_check_of_people_and_one_of_sessions
 
 async def test_none_checks_everybody(viewers: Viewers, database: Database) -> None:
     revocation = Revocation(viewers, [])
-    revocation.look_again_at([BOB])
-    revocation.look_again_at(None)
+    revocation.recheck_access([BOB])
+    revocation.recheck_access(None)
     await revocation.until_seen()
     assert database.looks == [{BOB}, {ALICE, BOB}]
 
@@ -86,7 +86,7 @@ async def test_tabs_of_a_removed_account_close_before_sessions_settle(
     monkeypatch.setattr(module, "SETTLE_SECONDS", 60.0)
     running = Running(user=ALICE)
     revocation = Revocation(viewers, [running])
-    revocation.look_again_at([ALICE])
+    revocation.recheck_access([ALICE])
     async with asyncio.timeout(10):
         await running.ended.wait()
     assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: None}
@@ -96,10 +96,10 @@ async def test_tabs_of_a_removed_account_close_before_sessions_settle(
 async def test_replies_of_a_removed_account_end(database: Database, viewers: Viewers) -> None:
     running = Running(user=ALICE)
     revocation = Revocation(Viewers(), [running])
-    revocation.look_again_at([BOB])
+    revocation.recheck_access([BOB])
     await revocation.until_seen()
     assert running.stopped_as is None
-    revocation.look_again_at([ALICE])
+    revocation.recheck_access([ALICE])
     await revocation.until_seen()
     assert running.stopped_as is Ending.ABANDONED
 
@@ -116,7 +116,7 @@ async def test_replies_of_an_ended_session_go_on_only_for_tabs_of_another_sessio
     if is_read:
         running.audience.join(reader)
     revocation = Revocation(Viewers(), [running])
-    revocation.look_again_at(people)
+    revocation.recheck_access(people)
     await revocation.until_seen()
     assert running.audience.is_gone.is_set() is not is_read
     running.audience.leave(reader, 0.0)
@@ -128,7 +128,7 @@ async def test_replies_of_a_live_session_keep_their_grace(database: Database) ->
     running.audience.join(left)
     running.audience.leave(left, float("inf"))
     revocation = Revocation(Viewers(), [running])
-    revocation.look_again_at([BOB])
+    revocation.recheck_access([BOB])
     await revocation.until_seen()
     assert not running.audience.is_gone.is_set()
 
@@ -147,7 +147,7 @@ async def test_a_check_waits_no_longer_than_a_quarter_of_a_second(
     monkeypatch.setattr(asyncio, "sleep", sleep)
     database.ended = frozenset({"session of 2"})
     revocation = Revocation(viewers, [])
-    revocation.look_again_at([ALICE, BOB])
+    revocation.recheck_access([ALICE, BOB])
     await revocation.until_seen()
     assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: CloseCode.SIGNED_OUT}
     assert sum(waits) <= 0.25
@@ -156,7 +156,7 @@ async def test_a_check_waits_no_longer_than_a_quarter_of_a_second(
 async def test_a_failed_check_is_retried(viewers: Viewers, database: Database) -> None:
     database.fails = 2
     revocation = Revocation(viewers, [])
-    revocation.look_again_at([ALICE])
+    revocation.recheck_access([ALICE])
     await revocation.until_seen()
     assert len(database.looks) == 4  # two that failed, one of the person, one of the session
     assert closed(viewers)[ALICE] == CloseCode.DEACTIVATED
@@ -174,7 +174,7 @@ async def test_a_tab_that_cannot_be_closed_does_not_keep_others_open(
     for viewer in viewers:
         among.add(viewer)
     revocation = Revocation(among, [])
-    revocation.look_again_at([ALICE])
+    revocation.recheck_access([ALICE])
     await revocation.until_seen()
     assert closed(viewers)[ALICE] == CloseCode.DEACTIVATED
 

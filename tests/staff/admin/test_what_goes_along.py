@@ -6,8 +6,8 @@ from django.test import Client
 
 from chatapp.models import (
     AccessRule,
-    Allowance,
     AuditEvent,
+    BudgetAccount,
     Limit,
     Price,
     ToolServer,
@@ -26,7 +26,7 @@ def test_limits_deleted_with_a_group_or_an_upstream_are_logged_before_it(
     other = Limit.objects.create(measure="tokens", cap=1)
     caps = (5, 7)
     limits = [Limit.objects.create(measure="tokens", cap=cap, **{named: row}) for cap in caps]
-    Allowance.objects.create(limit=limits[0], held=3)
+    BudgetAccount.objects.create(limit=limits[0], held=3)
     page = "/admin/auth/group/" if named == "group" else "/admin/chatapp/upstream/"
     if is_one_of_many:
         chosen = {"action": "delete_selected", "_selected_action": row.pk, "post": "yes"}

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatapp.accounts.erasing import erase
-from chatapp.models import Allowance, AuditDetail, AuditEvent, Limit, Price, Upstream, User
+from chatapp.models import AuditDetail, AuditEvent, BudgetAccount, Limit, Price, Upstream, User
 from chatapp.models.limits import Measure
 from chatapp.models.prices import DOLLAR
 from chatapp.staff.limits.forms import LimitForm
@@ -50,7 +50,7 @@ def test_without_limits_the_page_says_when_new_ones_apply(olives: Client) -> Non
     ("given", "expected"),
     [
         ({}, "1,000 tokens a day for each person"),
-        ({"whose": "all", "period": "ever"}, "1,000 tokens for good for everybody"),
+        ({"whose": "all", "period": "ever"}, "1,000 tokens in total for everybody"),
         ({"measure": "money", "amount": "12.5"}, "$12.50 a day for each person"),
         ({"measure": "a_minute", "amount": "1"}, "1 reply a minute for each person"),
         ({"measure": "at_once", "amount": "3"}, "3 replies at once for each person"),
@@ -113,11 +113,11 @@ def test_an_invalid_limit_is_refused_with_an_error_at_its_field(
 
 def test_changing_the_cap_keeps_usage_and_changing_the_unit_resets_it(olives: Client) -> None:
     one = limit(500, period="day")
-    Allowance.objects.create(limit=one, spent=400, held=50, since=timezone.now())
+    BudgetAccount.objects.create(limit=one, spent=400, held=50, since=timezone.now())
     post(olives, f"/limits/{one.pk}/", **fields(whose="all", amount="800"))
     assert "400 tokens used, 50 tokens reserved" in page_text(olives)
     post(olives, f"/limits/{one.pk}/", **fields(whose="all", amount="8", measure="money"))
-    assert not Allowance.objects.exists()
+    assert not BudgetAccount.objects.exists()
     assert AuditEvent.objects.filter(action="limit.changed").count() == 2
 
 
@@ -178,8 +178,8 @@ def test_the_log_has_each_changed_field_of_a_limit_before_and_after(
 
 def test_removing_a_limit_removes_its_accounts(olives: Client, alice: User) -> None:
     one = limit(500)
-    Allowance.objects.create(limit=one, spent=400)
-    assert "Limit removed: 500 tokens for good" in post(olives, f"/limits/{one.pk}/remove/")
+    BudgetAccount.objects.create(limit=one, spent=400)
+    assert "Limit removed: 500 tokens in total" in post(olives, f"/limits/{one.pk}/remove/")
     assert not Limit.objects.exists()
     assert AuditEvent.objects.filter(action="limit.deleted").exists()
     assert olives.post(f"/limits/{one.pk}/remove/").status_code == 404
@@ -192,8 +192,8 @@ def test_the_page_shows_usage_overrun_and_when_each_limit_resets(
     each = limit(1000, period="day", is_each=True)
     limit(5, measure=Measure.AT_ONCE)
     now = timezone.now()
-    Allowance.objects.create(limit=each, user=alice, spent=1200, overrun=200, since=now)
-    Allowance.objects.create(limit=each, user=bob, spent=700, since=now - timedelta(days=2))
+    BudgetAccount.objects.create(limit=each, user=alice, spent=1200, overrun=200, since=now)
+    BudgetAccount.objects.create(limit=each, user=bob, spent=700, since=now - timedelta(days=2))
     page = page_text(olives)
     assert "1,200 tokens used, 200 tokens over the limit" in page
     assert "at 00:00 (UTC)" in page
@@ -313,8 +313,8 @@ def test_people_see_their_usage_of_this_month(
 def test_people_see_their_own_limits_and_usage_only(alices: Client, alice: User, bob: User) -> None:
     each = limit(1000, is_each=True, whom_to_ask=MARKUP)
     limit(77, user=bob)
-    Allowance.objects.create(limit=each, user=alice, spent=300)
-    Allowance.objects.create(limit=each, user=bob, spent=555)
+    BudgetAccount.objects.create(limit=each, user=alice, spent=300)
+    BudgetAccount.objects.create(limit=each, user=bob, spent=555)
     page = page_text(alices, "/limits/me/")
     assert "300 tokens used" in page
     assert "Only yours" in page
@@ -329,7 +329,7 @@ def test_markup_in_names_is_escaped(olives: Client, alice: User, connected: Upst
     User.objects.filter(pk=alice.pk).update(username=MARKUP)
     limit(1, group=group, upstream=connected, model=MARKUP, whom_to_ask=MARKUP)
     each = limit(1, is_each=True)
-    Allowance.objects.create(limit=each, user=alice, spent=1)
+    BudgetAccount.objects.create(limit=each, user=alice, spent=1)
     priced(connected, 1, 1, MARKUP)
     assert MARKUP not in page_text(olives)
     assert MARKUP not in page_text(olives, f"/limits/prices/new/?model={MARKUP}&upstream={MARKUP}")
@@ -337,16 +337,16 @@ def test_markup_in_names_is_escaped(olives: Client, alice: User, connected: Upst
 
 def test_the_composer_warns_when_most_of_a_limit_is_used(alices: Client, alice: User) -> None:
     one = limit(1000, is_each=True)
-    mine = Allowance.objects.create(limit=one, user=alice, spent=799)
+    mine = BudgetAccount.objects.create(limit=one, user=alice, spent=799)
     assert "% of your" not in page_text(alices, "/")
     mine.spent = 850
     mine.save()
-    assert "85% of your 1,000 tokens for good is used." in page_text(alices, "/")
+    assert "85% of your 1,000 tokens in total is used." in page_text(alices, "/")
 
 
 def test_a_limit_of_zero_is_full(alices: Client) -> None:
     limit(0)
-    assert "100% of the 0 tokens for good that everybody share is used." in page_text(alices, "/")
+    assert "100% of the 0 tokens in total that everybody share is used." in page_text(alices, "/")
 
 
 def test_setting_a_limit_or_a_price_asks_for_the_password(olive: User, connected: Upstream) -> None:

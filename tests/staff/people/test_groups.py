@@ -62,7 +62,7 @@ def test_a_group_is_created_filled_renamed_and_deleted(olives: Client, alice: Us
     olives.post(f"{path}member/", {"remove": alice.pk})
     assert not group.user_set.exists()
     limit(1000, group=group)
-    assert "1,000 tokens for good for the group" in olives.get(f"{path}delete/").text
+    assert "1,000 tokens in total for the group" in olives.get(f"{path}delete/").text
     olives.post(f"{path}delete/")
     assert not Group.objects.exists()
     assert AuditEvent.objects.filter(action="limit.deleted").count() == 1

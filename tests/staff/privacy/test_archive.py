@@ -92,8 +92,9 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
 }  # fmt: skip
 LEFT_OUT = {
     # Derived from what the archive contains.
-    "chatapp.ConversationSums", "chatapp.ConversationFact", "chatapp.SearchEntry",
-    "chatapp.UnjudgedMessage", "chatapp.ClaimedGroup", "chatapp.Allowance", "chatapp.Hold",
+    "chatapp.ConversationSums", "chatapp.ConversationFacet", "chatapp.SearchEntry",
+    "chatapp.UnjudgedMessage", "chatapp.ClaimedGroup", "chatapp.BudgetAccount",
+    "chatapp.TemporaryHold",
     # Secrets and rights.
     "mfa.Authenticator", "chatapp.User_user_permissions",
     # What others decide; openings and reasons are in opened.json.

@@ -91,7 +91,7 @@ def test_the_reason_remains_after_the_reviewer_is_erased(
     assert "127.0.0.1" not in left
     audit.verify()
     page = signed_in(olive).get(f"/review/{conversation.pk}/").text
-    assert "none → Minor matter" in page
+    assert "none → Minor issue" in page
     assert "rita" not in page
 
 

@@ -46,7 +46,7 @@ def actions() -> list[str]:
 
 def test_a_verdict_is_set_changed_and_removed(ritas: Client, conversation: Conversation) -> None:
     assert "By rita" in do(ritas, conversation, "verdict", verdict="minor")
-    assert "Minor matter → Serious matter" in do(ritas, conversation, "verdict", verdict="serious")
+    assert "Minor issue → Serious issue" in do(ritas, conversation, "verdict", verdict="serious")
     assert review_of(conversation).verdict == "serious"
     do(ritas, conversation, "verdict", verdict="serious")
     review = review_of(conversation)

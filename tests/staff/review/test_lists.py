@@ -94,7 +94,7 @@ def test_a_row_shows_outcomes_and_no_text(ritas: Client, begin: Begin, alice: Us
     assert cells(row)[1:] == [
         *("alice", "1", "1,000", "$0.02", "<b>big</b>"),
         "Flagged by moderation and the person, 1 cut off, 1 bad",
-        "Serious matter<b>bold</b>claimed by rita",
+        "Serious issue<b>bold</b>claimed by rita",
     ]
     assert "<b>" not in page
     assert not [word for word in (TITLE, PROMPT, ANSWER, "qnoteq") if word in page]

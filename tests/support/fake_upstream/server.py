@@ -115,7 +115,7 @@ class FakeUpstream:
         self._loop.call_soon_threadsafe(call)
 
     def forget(self) -> None:
-        """Begins anew: without requests and scripts that an earlier test left."""
+        """Begins redraw: without requests and scripts that an earlier test left."""
         self.requests.clear()
         self._scripts = queue.SimpleQueue()
         self._arrived = queue.SimpleQueue()

@@ -8,12 +8,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from chatapp.models import (
-    Allowance,
+    BudgetAccount,
+    BudgetHold,
     Limit,
     Message,
     ModelChoice,
     Refused,
-    Share,
     Upstream,
     User,
 )
@@ -68,9 +68,9 @@ def test_a_deleted_reply_is_still_charged(carol: User, model: ModelChoice) -> No
 def test_exceeding_the_cap_is_recorded_as_overrun(carol: User, model: ModelChoice) -> None:
     limit(WHOLE)
     finish(ask(carol, model), PROMPT, 3_000)
-    allowance = Allowance.objects.get()
-    assert (allowance.spent, allowance.held, allowance.overrun) == (PROMPT + 3000, 0, 1000)
-    assert Share.objects.get().overrun == 1000
+    account = BudgetAccount.objects.get()
+    assert (account.spent, account.held, account.overrun) == (PROMPT + 3000, 0, 1000)
+    assert BudgetHold.objects.get().overrun == 1000
     with pytest.raises(Refused, match="used up"):
         ask(carol, model)
 
@@ -81,7 +81,7 @@ def test_a_reply_started_before_the_limit_was_set_is_not_charged(
     turn = ask(carol, model)
     limit(100)
     finish(turn)
-    assert not Allowance.objects.exists()
+    assert not BudgetAccount.objects.exists()
 
 
 def test_the_share_of_a_deleted_reply_of_a_dead_process_is_released(
@@ -121,7 +121,7 @@ def test_a_reply_that_runs_past_midnight_is_charged_to_the_new_day(
     assert account() == (2, 0)
     finish(late, 1, 2)
     assert account() == (3, 0)
-    assert Limit.objects.get().begins_anew(now) == datetime(2026, 3, 29, 22, tzinfo=UTC)
+    assert Limit.objects.get().begins_redraw(now) == datetime(2026, 3, 29, 22, tzinfo=UTC)
 
 
 def test_a_clock_that_is_slightly_behind_does_not_reopen_the_previous_day(

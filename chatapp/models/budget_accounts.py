@@ -100,13 +100,13 @@ class BudgetAccount(models.Model):
         """Lock and return the accounts with these keys that still exist."""
         return _present(_OF_KEYS.all(sorted(keys)))
 
-    def begin_redraw(self, now: datetime) -> None:
+    def start_new_period(self, now: datetime) -> None:
         """Reset what was spent if a new period has begun.
 
         A period begun by a host whose clock is slightly ahead continues. One that begins after the
         end of the current period was begun by a wrong clock, and is reset.
         """
-        began, ends = self.limit.begins(now), self.limit.begins_redraw(now)
+        began, ends = self.limit.begins(now), self.limit.resets_at(now)
         if self.since < began or (ends and self.since > ends):
             self.since, self.spent, self.overrun = began, 0, 0
 
@@ -199,7 +199,7 @@ def _present(accounts: Iterable[BudgetAccount]) -> list[BudgetAccount]:
     now = timezone.now()
     found = list({one.pk: one for one in accounts}.values())
     for account in found:
-        account.begin_redraw(now)
+        account.start_new_period(now)
     return found
 
 

@@ -153,7 +153,7 @@ class Limit(models.Model):
         """Return when the period containing `now` began."""
         return self._around(now)[0]
 
-    def begins_redraw(self, now: datetime) -> datetime | None:
+    def resets_at(self, now: datetime) -> datetime | None:
         """Return when the next period begins; None if there is none."""
         return self._around(now)[1]
 

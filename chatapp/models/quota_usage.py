@@ -22,15 +22,15 @@ class QuotaUsage:
     spent: int
     held: int
     overrun: int
-    begins_redraw: datetime | None
+    resets_at: datetime | None
 
     @classmethod
     def of(cls, limit: Limit, account: BudgetAccount | None, whose: str = "") -> "QuotaUsage":
         now = timezone.now()
         shown = account or BudgetAccount(limit=limit)
         shown.limit = limit
-        shown.begin_redraw(now)
-        resets = None if limit.measure == Measure.A_MINUTE else limit.begins_redraw(now)
+        shown.start_new_period(now)
+        resets = None if limit.measure == Measure.A_MINUTE else limit.resets_at(now)
         return cls(limit, whose, shown.spent, shown.held, shown.overrun, resets)
 
     @property

@@ -335,7 +335,7 @@ def refusal(account: BudgetAccount, needed: int) -> str:
 def _when_to_retry(limit: Limit, ask: str) -> str:
     if limit.measure == Measure.A_MINUTE:
         return "Send it again in a minute."
-    resets = limit.begins_redraw(timezone.now())
+    resets = limit.resets_at(timezone.now())
     return f"It resets on {limit.said(resets)}. {ask}." if resets else f"{ask}."
 
 

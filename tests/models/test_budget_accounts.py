@@ -121,7 +121,7 @@ def test_a_reply_that_runs_past_midnight_is_charged_to_the_new_day(
     assert account() == (2, 0)
     finish(late, 1, 2)
     assert account() == (3, 0)
-    assert Limit.objects.get().begins_redraw(now) == datetime(2026, 3, 29, 22, tzinfo=UTC)
+    assert Limit.objects.get().resets_at(now) == datetime(2026, 3, 29, 22, tzinfo=UTC)
 
 
 def test_a_clock_that_is_slightly_behind_does_not_reopen_the_previous_day(

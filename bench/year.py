@@ -53,10 +53,11 @@ def fill() -> None:
 
 
 def _rows(people: list[int]) -> Iterator["DailyUsage"]:
-    from chatapp.models import DailyUsage, Usage
+    from chatapp.models import DailyUsage
+    from chatapp.models.calendar import day_of
     from chatapp.models.daily_usage import SUMS
 
-    seeded, today = random.Random(11), Usage.day_of(timezone.now())
+    seeded, today = random.Random(11), day_of(timezone.now())
     habits = {person: seeded.sample(MODELS, MODELS_EACH) for person in people}
     for day in _working_days(today):
         for person in people:

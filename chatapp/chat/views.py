@@ -27,7 +27,6 @@ from chatapp.models import (
     Message,
     NotHere,
     Project,
-    ReplyImage,
     ReviewPolicy,
     Suggestion,
     ThreadPage,
@@ -37,6 +36,7 @@ from chatapp.models import (
     permitted,
 )
 from chatapp.models.quota_usage import nearest, quota_usages
+from chatapp.models.readable import readable_images
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments, pool
 
@@ -266,7 +266,7 @@ def prompt_text(request: HttpRequest, pk: UUID) -> HttpResponse:
 def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
     """An image that came with a reply. A reviewer's access is recorded in the audit log."""
     assert isinstance(request.user, User)
-    images = ReplyImage.objects.readable_by(request.user)
+    images = readable_images(request.user)
     image = get_object_or_404(images, message=pk, position=position)
     if not request.user.conversations.filter(messages=pk).exists():
         if elsewhere := to_second_factor(request):

@@ -3,15 +3,14 @@
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from chatapp.models import calendar
 from chatapp.models.prices import DOLLAR
 from chatapp.models.statements import Query
 from chatapp.models.upstreams import Upstream
@@ -98,15 +97,10 @@ class Limit(models.Model):
         """Whether a reply uses it up while it is written."""
         return self.measure in (Measure.TOKENS, Measure.MONEY)
 
-    @staticmethod
-    def zone() -> ZoneInfo:
-        """Return the installation's time zone, in which days and months begin."""
-        return ZoneInfo(settings.CHATAPP_TIME_ZONE)
-
     @classmethod
     def said(cls, moment: datetime) -> str:
         """Return a moment as people in that time zone write it."""
-        local = moment.astimezone(cls.zone())
+        local = moment.astimezone(calendar.zone())
         return f"{local.day} {local:%B %Y at %H:%M} ({local.tzname()})"
 
     @property
@@ -181,17 +175,17 @@ def dollars(nano: int) -> str:
 
 def _day(now: datetime) -> tuple[datetime, datetime]:
     """Return two midnights in the installation's time zone, in which a day may have 23 hours."""
-    today = now.astimezone(Limit.zone()).date()
+    today = calendar.day_of(now)
     return _midnight(today), _midnight(today + timedelta(days=1))
 
 
 def _month(now: datetime) -> tuple[datetime, datetime]:
-    first = now.astimezone(Limit.zone()).date().replace(day=1)
+    first = calendar.day_of(now).replace(day=1)
     return _midnight(first), _midnight((first + timedelta(days=31)).replace(day=1))
 
 
 def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), Limit.zone()).astimezone(UTC)
+    return datetime.combine(day, time(), calendar.zone()).astimezone(UTC)
 
 
 _PERIODS: dict[str, Callable[[datetime], tuple[datetime, datetime]]] = {

@@ -9,7 +9,7 @@ charged like a reply, but does not count as one: limits on replies per minute or
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -17,12 +17,14 @@ from django.utils import timezone
 
 from chatapp.models.budget_accounts import HELD, KEPT, TAKEN, BudgetAccount, BudgetHold
 from chatapp.models.limits import Limit, Measure
-from chatapp.models.messages import Message
 from chatapp.models.prices import MILLION, Price
 from chatapp.models.quota_usage import QuotaUsage, nearest_of
 from chatapp.models.refusals import Refused
 from chatapp.models.statements import build, run_together
 from chatapp.models.usage import Usage
+
+if TYPE_CHECKING:
+    from chatapp.models.messages import Message
 
 OUTPUT = 2_000  # tokens of output that are held at first, and added each time
 MIN_OUTPUT = 50  # with less than this left, a prompt is refused
@@ -149,7 +151,7 @@ class PlannedRequest(NamedTuple):
 
 
 def admit(
-    user: int, replies: Sequence[Message], prompt_tokens: Callable[[Message], int]
+    user: int, replies: "Sequence[Message]", prompt_tokens: "Callable[[Message], int]"
 ) -> Mapping[UUID, Reservation]:
     """Reserve budget for replies that are about to be requested: for all of them or none.
 

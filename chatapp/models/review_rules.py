@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from chatapp.models.messages import Message, texts_of
 from chatapp.models.prices import DOLLAR
-from chatapp.models.review_policies import is_reviewable, may_be_flagged
+from chatapp.models.readable import is_reviewable, may_be_flagged
 from chatapp.models.statements import Query
 from chatapp.models.usage import Usage
 from chatapp.text.indexing import Words

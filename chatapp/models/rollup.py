@@ -17,6 +17,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
+from chatapp.models.calendar import day_of
 from chatapp.models.daily_usage import KEY, SUMS
 from chatapp.models.usage import Usage
 
@@ -158,7 +159,7 @@ def misdated() -> int:
     """Return how many rows have a day that is wrong in the installation's time zone, which may have
     been another one when they were booked."""
     dated = Usage.objects.exclude(day=None).values_list("booked_at", "day")
-    return sum(Usage.day_of(booked_at) != day for booked_at, day in dated.iterator() if booked_at)
+    return sum(day_of(booked_at) != day for booked_at, day in dated.iterator() if booked_at)
 
 
 def rebuild() -> None:
@@ -188,7 +189,7 @@ def name_days(rows: QuerySet[Usage]) -> list[UUID]:
     read = list(rows.values_list("pk", "booked_at", "day"))
     changed: dict[tuple[date | None, date], list[UUID]] = {}
     for pk, booked_at, day in read:
-        if booked_at and (right := Usage.day_of(booked_at)) != day:
+        if booked_at and (right := day_of(booked_at)) != day:
             changed.setdefault((day, right), []).append(pk)
     for (day, right), keys in changed.items():
         Usage.objects.filter(pk__in=keys, day=day).update(day=right)

@@ -6,8 +6,8 @@ from datetime import timedelta
 from django.db import models
 from django.utils import timezone
 
+from chatapp.models.calendar import day_of
 from chatapp.models.upstreams import Upstream
-from chatapp.models.usage import Usage
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 
@@ -17,7 +17,7 @@ FAILURES = frozenset({Ending.FAILED, Ending.CUT_OFF, Ending.TIMED_OUT})  # cause
 class UpstreamFailureQuerySet(models.QuerySet["UpstreamFailure"]):
     def since(self, days: int) -> "UpstreamFailureQuerySet":
         """Those of the last `days` days, including today."""
-        today = Usage.day_of(timezone.now())
+        today = day_of(timezone.now())
         return self.filter(day__gt=today - timedelta(days=days))
 
 
@@ -51,7 +51,7 @@ class UpstreamFailure(models.Model):
     def count_one(cls, upstream: int, kind: str) -> None:
         """Count a reply that failed now. Call it in the transaction that saves the reply."""
         now = timezone.now()
-        key = {"upstream_id": upstream, "day": Usage.day_of(now), "kind": kind}
+        key = {"upstream_id": upstream, "day": day_of(now), "kind": kind}
         cls.objects.get_or_create(**key, defaults={"last_at": now})
         cls.objects.filter(**key).update(count=models.F("count") + 1, last_at=now)
 

@@ -5,7 +5,7 @@ as certain as the tokens: reported, or estimated as they are.
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from django.db import models
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from chatapp.models.limits import Limit
+from chatapp.models.calendar import day_of
 from chatapp.models.prices import Price
 from chatapp.models.statements import Insert, build
 from chatapp.models.upstreams import Upstream
@@ -155,18 +155,13 @@ class Usage(models.Model):
         person = User.objects.select_for_update().filter(pk__in=[self.user_id]).first()
         self.user_id = person.pk if person else None
 
-    @staticmethod
-    def day_of(moment: datetime) -> date:
-        """Return the day of a moment in the installation's time zone."""
-        return moment.astimezone(Limit.zone()).date()
-
     def _charge(
         self, user: int, upstream: Upstream | None, model: str, *, asked_at: datetime
     ) -> None:
         self.user_id = user
         self.upstream, self.upstream_name = upstream, upstream.name if upstream else ""
         self.model, self.booked_at = model, timezone.now()
-        self.day = self.day_of(self.booked_at)
+        self.day = day_of(self.booked_at)
         if self.has_reported_cost:
             self.price = REPORTED
             return

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from chatapp.models import Limit, Price, Upstream, User
+from chatapp.models import Limit, Price, Upstream, User, calendar
 from chatapp.models.limits import MAX_CAP, Measure, Period
 from chatapp.models.prices import DOLLAR
 from chatapp.models.prices import MAX_PRICE as MAX_PRICE
@@ -133,7 +133,7 @@ class PriceForm(forms.Form):
     )
     holds_from = forms.DateField(
         label="Valid from",
-        initial=lambda: timezone.localtime(timezone=Limit.zone()).date(),
+        initial=lambda: timezone.localtime(timezone=calendar.zone()).date(),
         help_text="Earlier replies keep their cost.",
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
@@ -167,7 +167,7 @@ class PriceForm(forms.Form):
         day = self.cleaned_data["holds_from"]
         if not 2000 <= day.year < 3000:
             raise ValidationError("Enter a date in this century, for example 2026-11-22.")
-        return datetime.combine(day, time(), Limit.zone())
+        return datetime.combine(day, time(), calendar.zone())
 
     def kept(self) -> Price:
         """Return the entered price, unsaved; amounts are nano-dollars per million tokens."""

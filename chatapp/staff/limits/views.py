@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.models import BudgetAccount, Limit, Price, User, audit
+from chatapp.models import BudgetAccount, Limit, Price, User, audit, calendar
 from chatapp.models.quota_usage import quota_usages
 from chatapp.staff.limits import queries
 from chatapp.staff.limits.forms import LimitForm, PriceForm
@@ -27,7 +27,7 @@ def limits(request: HttpRequest) -> HttpResponse:
         "limits": queries.limits_shown(),
         "prices": queries.prices_shown(),
         "unpriced": queries.models_without_price(),
-        "zone": Limit.zone().key,
+        "zone": calendar.zone().key,
     }
     return render(request, "limits/limits.html", context)
 

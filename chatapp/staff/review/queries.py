@@ -42,7 +42,7 @@ from chatapp.models.conversation_facets import (
     spreads_of,
 )
 from chatapp.models.conversation_querysets import ConversationQuerySet
-from chatapp.models.review_policies import asks_for_flags, hides_names, is_reviewable, tells_names
+from chatapp.models.readable import asks_for_flags, hides_names, is_reviewable, tells_names
 from chatapp.models.review_views import members_of
 from chatapp.models.statements import Values
 from chatapp.models.tool_names import HasCalled

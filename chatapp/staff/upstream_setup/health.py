@@ -9,7 +9,8 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from chatapp.catalogue import Offer
-from chatapp.models import DailyUsage, Upstream, UpstreamFailure, Usage
+from chatapp.models import DailyUsage, Upstream, UpstreamFailure
+from chatapp.models.calendar import day_of
 from chatapp.upstream.wire.errors import ErrorKind
 
 DAYS = 30
@@ -74,7 +75,7 @@ def _health(upstream: Upstream, offer: Offer | None, failures: list[UpstreamFail
 
 
 def _days(upstream: Upstream, failures: list[UpstreamFailure]) -> list[Day]:
-    today = Usage.day_of(timezone.now())
+    today = day_of(timezone.now())
     begins = today - timedelta(days=DAYS - 1)
     used = DailyUsage.objects.filter(upstream_name=upstream.name, day__gte=begins).order_by()
     replies = dict(used.values_list("day").annotate(count=Sum("replies")))

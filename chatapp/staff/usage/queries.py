@@ -17,7 +17,8 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet, Sum
 from django.utils.timezone import now
 
-from chatapp.models import DailyUsage, MonthlyUsage, Usage, User
+from chatapp.models import DailyUsage, MonthlyUsage, User
+from chatapp.models.calendar import day_of
 from chatapp.models.daily_usage import SUMS
 from chatapp.staff.usage.figures import COMPARED, DRAWN, Figures, added
 
@@ -61,7 +62,7 @@ class Report:
 
 def report(asked: UsageQuery) -> Report:
     """Return the usage of a period that ends today."""
-    today = Usage.day_of(now())
+    today = day_of(now())
     before, begins = _beginnings(asked, today)
     until = _year_before(today) if asked.days == YEAR else begins - timedelta(days=1)
     shown = _rows_between(MonthlyUsage if asked.days == YEAR else DailyUsage, asked, begins, today)

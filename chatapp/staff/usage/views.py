@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import administrators_only
-from chatapp.models import Conversation, Limit, NotHere, User, audit
+from chatapp.models import Conversation, NotHere, User, audit, calendar
 from chatapp.models.daily_usage import SUMS
 from chatapp.staff.usage.charts import PARTS, chart
 from chatapp.staff.usage.conversations import spent
@@ -92,7 +92,7 @@ def _page_or_file(request: HttpRequest, form: AskedForm, template: str) -> HttpR
         "most": max((one.of(asked.measure) for one in found.rows), default=0) or 1,
         "change": change,
         "file": _address(request, csv=""),
-        "zone": Limit.zone().key,
+        "zone": calendar.zone().key,
     }
     return render(request, template, context)
 

@@ -7,7 +7,8 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 from django.utils import timezone
 
-from chatapp.models import Conversation, Upstream, UpstreamFailure, Usage, User
+from chatapp.models import Conversation, Upstream, UpstreamFailure, User
+from chatapp.models.calendar import day_of
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import Failed
 from chatapp.upstream.wire.reply import Ending, Reply
@@ -75,7 +76,7 @@ async def test_a_refusal_last_week_is_counted_without_a_warning(
 ) -> None:
     then = timezone.now() - timedelta(days=7)
     await UpstreamFailure.objects.acreate(
-        upstream=connected, day=Usage.day_of(then), kind="unauthorized", count=12, last_at=then
+        upstream=connected, day=day_of(then), kind="unauthorized", count=12, last_at=then
     )
     page = await page_of(olives)
     assert "The key may have been revoked" not in page

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from chatapp.models import DailyUsage, Message, MonthlyUsage, Upstream, Usage, User, rollup
+from chatapp.models.calendar import day_of
 from chatapp.models.daily_usage import SUMS
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
@@ -106,7 +107,7 @@ class Booking:
             upstream_name=self.gateway,
             model=self.model,
             booked_at=moment,
-            day=Usage.day_of(moment),
+            day=day_of(moment),
             kind=self.kind,
             provenance=self.provenance,
             ending=self.ending if self.kind == "reply" else "",
@@ -251,7 +252,7 @@ def test_the_usage_of_an_erased_person_is_kept_without_them(reply: Message, alic
 
 def test_days_are_in_the_installations_time_zone(settings: Settings) -> None:
     settings.CHATAPP_TIME_ZONE = "Pacific/Auckland"
-    assert Usage.day_of(datetime(2026, 1, 31, 23, tzinfo=UTC)) == date(2026, 2, 1)
+    assert day_of(datetime(2026, 1, 31, 23, tzinfo=UTC)) == date(2026, 2, 1)
 
 
 # The commands
@@ -287,7 +288,7 @@ def test_verify_asks_for_a_rebuild_after_a_change_of_time_zone(
     reply: Message, settings: Settings
 ) -> None:
     moment = datetime(2026, 1, 31, 23, tzinfo=UTC)
-    Usage.objects.update(booked_at=moment, day=Usage.day_of(moment))
+    Usage.objects.update(booked_at=moment, day=day_of(moment))
     settings.CHATAPP_TIME_ZONE = "Europe/Berlin"
     with pytest.raises(CommandError, match=r"1 row of the ledger .*another time zone"):
         usage_command("verify")

@@ -1,9 +1,7 @@
 """Send requests to upstreams and yield the events of their replies.
 
 Failures of an upstream become events of the stream (`Failed`, `TimedOut`), or `UpstreamFailed` if
-there is no stream. Nothing else is raised except the caller's cancellation. To cancel, cancel the
-task once and await it: cancelled twice, httpx's own transport, which is used if the environment has
-proxies, leaks the connection (encode/httpx #3782).
+there is no stream. Nothing else is raised except the caller's cancellation.
 
 A request is repeated only if the upstream rejected its `stream_options`. Redirects are never
 followed, because that would send the key to another server.
@@ -18,7 +16,6 @@ from dataclasses import replace
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import cast
-from urllib.request import getproxies
 
 import httpx
 import msgspec
@@ -54,7 +51,6 @@ KEPT_SECONDS = 30.0  # how long an idle connection is kept, to save looking up i
 
 _MAX_RECORDING_BYTES = 64 * 1024 * 1024
 _MAX_LIST_BYTES = 8 * 1024 * 1024
-_LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 _HEADERS = {
     b"Accept": b"*/*",
     b"Accept-Encoding": b"identity",
@@ -72,10 +68,11 @@ class UpstreamClient:
     ) -> None:
         self._idle_seconds = idle_seconds
         self._usage_seconds = usage_seconds
-        # Our transport is made for many small reads; only httpx's own supports proxies. The rest of
-        # httpx's client (redirects, cookies, authentication) is not wanted here.
-        has_proxies = bool(getproxies().keys() - {"no"})
-        self._http = _client_with_proxies() if has_proxies else Transport(KEPT_SECONDS)
+        self._http = httpx.AsyncClient(
+            transport=Transport(KEPT_SECONDS),
+            # Cookies would be shared between people's requests.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -187,9 +184,7 @@ class UpstreamClient:
             request = httpx.Request(
                 method, url, headers=headers, content=content, extensions={"timeout": timeouts}
             )
-            if isinstance(self._http, httpx.AsyncClient):
-                return await self._http.send(request, stream=True)
-            return await self._http.handle_async_request(request)
+            return await self._http.send(request, stream=True)
         except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:
             raise UpstreamFailed(transport_error(error, endpoint.secret)) from error
 
@@ -213,21 +208,6 @@ class UpstreamClient:
 
     def _silence_timeout(self, endpoint: Endpoint) -> float:
         return endpoint.silence_seconds or self._idle_seconds
-
-
-def _client_with_proxies() -> httpx.AsyncClient:
-    """Return an httpx client that uses the environment's proxies."""
-    # No limit: a full pool leaks connections when requests are cancelled (encode/httpcore #1093).
-    limits = httpx.Limits(
-        max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEPT_SECONDS
-    )
-    return httpx.AsyncClient(
-        limits=limits,
-        # Never use a proxy for this machine.
-        mounts=dict.fromkeys(_LOOPBACK),
-        # Cookies would be shared between people's requests.
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-    )
 
 
 _url = lru_cache(httpx.URL)  # parsing a URL takes as long as sending a request

@@ -18,6 +18,7 @@ import httpx
 
 from chatapp.upstream.connection import Stream
 from chatapp.upstream.os_errors import words_of
+from chatapp.upstream.proxies import Proxies, Proxy
 from chatapp.upstream.resolver import Resolver
 from chatapp.upstream.wire import chunked
 
@@ -29,7 +30,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """A transport without support for proxies."""
+    """A transport that uses the proxies of the environment."""
 
     def __init__(self, kept_seconds: float) -> None:
         self.connections = Connections(kept_seconds)
@@ -66,6 +67,7 @@ class Connection:
 
     place: Place
     stream: Stream
+    proxy: Proxy | None = None  # that requests are addressed to; a tunnel is none
     http: h11.Connection = field(
         default_factory=lambda: h11.Connection(
             h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES
@@ -76,17 +78,35 @@ class Connection:
     async def ask(self, request: httpx.Request) -> h11.Response:
         """Send a request and return its response's head; close the connection if that fails."""
         timeouts, send = request.extensions["timeout"], self.http.send
+        target, headers = request.url.raw_path, request.headers.raw
+        if self.proxy:
+            # RFC 9112, section 3.2.2: to a proxy, the target is the whole URL.
+            target = b"http://" + request.url.netloc + target
+            headers = [*headers, *self.proxy.headers]
         with _closed_if_it_fails(self.stream):
-            head = send(
-                h11.Request(
-                    method=request.method, target=request.url.raw_path, headers=request.headers.raw
-                )
-            )
+            head = send(h11.Request(method=request.method, target=target, headers=headers))
             body = send(h11.Data(request.content)) if request.content else b""
             # An upstream that closes early may have sent a response that says why.
             with contextlib.suppress(httpx.WriteError):
                 await self.stream.write(head + body + send(h11.EndOfMessage()), timeouts["write"])
             return await self._head(timeouts["read"])
+
+    async def open_tunnel(
+        self,
+        authority: bytes,
+        proxy: Proxy,
+        timeout: float | None,  # noqa: ASYNC109 - the connection's
+    ) -> None:
+        """Have the proxy connect to a host and port (RFC 9110, section 9.3.6).
+
+        Afterwards the stream leads to that host. Raises `httpx.ProxyError` if the proxy refuses.
+        """
+        headers = [(b"Host", authority), *proxy.headers]
+        request = h11.Request(method=b"CONNECT", target=authority, headers=headers)
+        await self.stream.write(self.http.send(request), timeout)
+        status = (await self._head(timeout)).status_code
+        if not 200 <= status < 300:
+            raise httpx.ProxyError(f"the proxy refused the connection with status {status}")
 
     async def _head(self, silence_seconds: float | None) -> h11.Response:
         while not isinstance(event := self.http.next_event(), h11.Response):
@@ -114,6 +134,7 @@ class Connections:
     def __init__(self, kept_seconds: float) -> None:
         self._kept_seconds = kept_seconds
         self._network = Network()
+        self._proxies = Proxies()
         self._ssl_context = httpx.create_ssl_context()
         self._ssl_context.set_alpn_protocols(["http/1.1"])
         self._idle: defaultdict[Place, list[Connection]] = defaultdict(list)
@@ -145,11 +166,26 @@ class Connections:
             if not connection.stream.is_readable:
                 return connection
             connection.stream.close()
+        proxy = self._proxies.proxy_for(url)
+        stream = await self._connect(proxy.url if proxy else url, timeout)
+        if not proxy or url.scheme == "http":
+            return Connection(place, stream, proxy)
+        with _closed_if_it_fails(stream):
+            await Connection(place, stream).open_tunnel(f"{host}:{port}".encode(), proxy, timeout)
+            await stream.start_tls(self._ssl_context, host, timeout)
+        return Connection(place, stream)
+
+    async def _connect(
+        self,
+        url: httpx.URL,
+        timeout: float | None,  # noqa: ASYNC109 - the connection's
+    ) -> Stream:
+        host, port = url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme]
         stream = await self._network.connect(host, port, timeout)
         if url.scheme == "https":
             with _closed_if_it_fails(stream):
                 await stream.start_tls(self._ssl_context, host, timeout)
-        return Connection(place, stream)
+        return stream
 
     def release(self, connection: Connection) -> None:
         """Keep the connection, or close it if its response was not read to the end."""

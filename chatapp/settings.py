@@ -151,7 +151,7 @@ SQLITE = {
 }
 # Short timeouts, so that a database outage is reported within seconds and nothing hangs.
 POSTGRESQL = {
-    "ENGINE": "chatapp.db.postgresql",
+    "ENGINE": "django.db.backends.postgresql",
     "CONN_HEALTH_CHECKS": True,
     "OPTIONS": {
         "connect_timeout": 3,

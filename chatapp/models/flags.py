@@ -9,12 +9,11 @@ from uuid import UUID
 
 from django.db import models
 
-from chatapp.models.among import KeyIn, Keys
+from chatapp.models.among import KeyIn
 from chatapp.models.feedback import Feedback
 from chatapp.models.messages import Message
 from chatapp.models.moderated import HasCategory
 from chatapp.models.review_rules import RuleFinding
-from chatapp.models.statements import Values
 
 MODERATION, PERSON, RULE, ANY, NONE = "moderation", "person", "rule", "any", "none"
 ONE_RULE = "rule-"  # followed by the rule's primary key
@@ -77,19 +76,14 @@ def rules_by_message(conversation: UUID) -> Mapping[UUID, list[str]]:
 def rules_of(conversations: Iterable[UUID]) -> Mapping[UUID, list[str]]:
     """Return the names of the rules that matched, by conversation; deleted messages don't count."""
     names: dict[UUID, list[str]] = {}
-    for pk, name in _RULES.all(conversations):
-        names.setdefault(pk, []).append(name)
-    return names
-
-
-_RULES = Values(
-    lambda conversations: (
+    flagged = (
         RuleFinding.objects.filter(
             KeyIn(conversations, "conversation_id"), message__deleted_at=None
         )
         .order_by("rule__name")
         .values_list("conversation", "rule__name")
         .distinct()
-    ),
-    Keys(),
-)
+    )
+    for pk, name in flagged:
+        names.setdefault(pk, []).append(name)
+    return names

@@ -21,7 +21,6 @@ from django.utils import timezone
 from chatapp.models.messages import Message, texts_of
 from chatapp.models.prices import DOLLAR
 from chatapp.models.readable import is_reviewable, may_be_flagged
-from chatapp.models.statements import Query
 from chatapp.models.usage import Usage
 from chatapp.text.indexing import Words
 
@@ -198,7 +197,7 @@ def words_of(text: str) -> tuple[str, ...]:
 def await_judging(messages: Sequence[Message]) -> None:
     """Queue messages for judging if there are rules. Call it in the transaction that learns that
     they are complete."""
-    if rules := _RULES.all():
+    if rules := _active_rules():
         first = min(rule.begins_at for rule in rules)
         waiting = [UnjudgedMessage(message=one) for one in messages if one.created_at >= first]
         UnjudgedMessage.objects.bulk_create(waiting, ignore_conflicts=True)
@@ -212,11 +211,11 @@ def judge_some() -> int:
     The rules run outside the transaction, so writers do not wait for them. Raises `IntegrityError`
     if a rule or a message was deleted meanwhile; the next call judges without it.
     """
-    waiting = _WAITING.all()
+    waiting = list(UnjudgedMessage.objects.order_by()[:JUDGED_AT_ONCE])
     if not waiting:
         return 0
     keys = [one.pk for one in waiting]
-    rules = _RULES.all()
+    rules = _active_rules()
     judged = Message.objects.filter(may_be_flagged("conversation"), pk__in=keys)
     messages = judged.defer("logprobs", "extras_record")
     found = list(_findings(rules, messages))
@@ -277,5 +276,5 @@ def _said_of(
 
 
 # Run after every turn.
-_RULES = Query(lambda: ReviewRule.objects.filter(is_on=True))
-_WAITING = Query(lambda: UnjudgedMessage.objects.order_by()[:JUDGED_AT_ONCE])
+def _active_rules() -> list[ReviewRule]:
+    return list(ReviewRule.objects.filter(is_on=True))

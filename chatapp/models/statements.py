@@ -288,18 +288,6 @@ def run_together(*pairs: Pair) -> None:
     _run(connection, *_together(pairs, connection))
 
 
-def run_with_commit(*pairs: Pair) -> None:
-    """Run the statements as `run_together` does; on PostgreSQL, commit in the same round trip.
-
-    The commit happens if the transaction ends with these, and that is when an error is raised.
-    """
-    connection: Any = connections[DEFAULT_DB_ALIAS]
-    if connection.vendor == "sqlite":
-        run_together(*pairs)
-        return
-    connection.run_with_commit(*_together(pairs, connection))
-
-
 def _together(pairs: Sequence[Pair], connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
     *others, last = (statement.sql for statement, _ in pairs)
     parts = ", ".join(f"part{number} AS ({sql})" for number, sql in enumerate(others))

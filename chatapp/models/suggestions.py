@@ -2,8 +2,6 @@
 
 from django.db import models
 
-from chatapp.models.statements import Query
-
 
 class Suggestion(models.Model):
     MAX_SHOWN = 8
@@ -23,7 +21,4 @@ class Suggestion(models.Model):
 
     @classmethod
     def shown(cls) -> list[str]:
-        return [one.text for one in _SHOWN.all()]
-
-
-_SHOWN = Query(lambda: Suggestion.objects.only("text")[: Suggestion.MAX_SHOWN])
+        return list(cls.objects.values_list("text", flat=True)[: cls.MAX_SHOWN])

@@ -12,7 +12,6 @@ from chatapp.models.audit import chain, keys
 from chatapp.models.audit.actions import ACTIONS
 from chatapp.models.audit.details import content_of
 from chatapp.models.audit.events import ONLY, AuditDetail, AuditEvent, AuditHead
-from chatapp.models.statements import Insert, Query, Update, build, run_with_commit
 from chatapp.models.users import User
 
 # Events about these only contain ids: text that people have written must not get into the log, and
@@ -35,7 +34,7 @@ def record(
     """Append an event in the transaction of what it records.
 
     Raises `ValueError` for an unknown action and `TransactionManagementError` outside a
-    transaction. On PostgreSQL the event is sent with the next statement or the commit.
+    transaction.
 
     It locks the log until the transaction ends, so call it late: to lock other rows after it risks
     a deadlock with someone who holds those and waits for the log.
@@ -114,14 +113,13 @@ def append(
         key=key.id,
         previous=head.link,
     )
-    event = build(AuditEvent, **fields._asdict(), mac=chain.signature(key.secret, fields))
+    mac = chain.signature(key.secret, fields)
+    event = AuditEvent.objects.create(**fields._asdict(), mac=mac)
+    if content:
+        AuditDetail.objects.create(event=event, salt=salt, content=content)
     head.sequence, head.link = event.sequence, event.link
     sign(head, key)
-    writes: list[tuple[Insert | Update, models.Model]] = [(_EVENT, event), (_HEAD, head)]
-    if content:
-        detail_row = build(AuditDetail, event_id=event.sequence, salt=salt, content=content)
-        writes.insert(1, (_DETAIL, detail_row))
-    run_with_commit(*writes)
+    head.save()
     return event
 
 
@@ -138,23 +136,15 @@ def locked_head() -> AuditHead:
     Nobody else can append until the transaction ends. A missing head is created from the last
     event, and an event records that.
     """
-    if (head := _LOCKED.first(ONLY)) is not None:
+    heads = AuditHead.objects.select_for_update().filter(pk=ONLY).annotate(now=Now())
+    if (head := heads.first()) is not None:
         return head
     # Another process may create it at the same time and append before this one gets the lock.
     AuditHead.objects.bulk_create([AuditHead(pk=ONLY, key="", mac="")], ignore_conflicts=True)
-    head = _LOCKED.first(ONLY)
-    assert head
+    head = heads.get()
     last = AuditEvent.objects.first()
     if head.sequence or not last:
         return head
     AuditHead.objects.filter(pk=ONLY).update(sequence=last.sequence, link=last.link)
     append("log.resumed", target_type="auditevent", target=str(last.sequence), detail={})
     return locked_head()
-
-
-_LOCKED = Query(
-    lambda pk: AuditHead.objects.select_for_update().filter(pk=pk).annotate(now=Now()),
-    AuditHead._meta.pk,
-)
-_EVENT, _DETAIL = Insert(AuditEvent), Insert(AuditDetail)
-_HEAD = Update(AuditHead, ["sequence", "link", "pruned_to", "key", "mac"])

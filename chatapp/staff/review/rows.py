@@ -8,15 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import starmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Sum
+from django.db.models import Count, Sum, Value
 
 from chatapp.models import Conversation, Review, ReviewPolicy, Usage, User
 from chatapp.models.among import KeyIn, Keys
 from chatapp.models.flags import rules_of
-from chatapp.models.statements import Query, Values
 from chatapp.staff.review.names import Names
 from chatapp.staff.review.queries import replies_of
 
@@ -102,60 +101,43 @@ def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
     if not keys:
         return []
     rows = {row.pk: row for row in _rows(keys, reviewer)}
-    for replies in starmap(_ReplyGroup, _REPLIES.all(rows)):
+    for replies in starmap(_ReplyGroup, _reply_groups(rows)):
         rows[replies.conversation].add(replies)
     for pk, names in rules_of(rows).items():
         rows[pk].rules = names
-    for pk, label in _LABELS.all(rows):
+    labels = Review.labels.through.objects.filter(KeyIn(rows, "review_id"))
+    for pk, label in labels.order_by("reviewlabel__name").values_list(
+        "review", "reviewlabel__name"
+    ):
         rows[pk].labels.append(label)
-    for title in _TITLES.all(rows):
+    titles = Usage.objects.filter(KeyIn(rows), kind=Usage.Kind.TITLE)
+    for title in titles.only("total_tokens", "cost"):
         rows[title.pk].tokens += title.total_tokens or 0
         rows[title.pk].cost += title.cost or 0
     return [rows[key] for key in keys if key in rows]
 
 
 def _rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
-    reviews = {one.pk: one for one in _REVIEWS.all(keys)}
+    reviews = Review.objects.select_related("claimed_by").in_bulk(keys)
     timeline = ReviewPolicy.timeline()
-    for one in _CONVERSATIONS.all(keys):
+    conversations = (
+        Conversation.objects.filter(KeyIn(keys))
+        .select_related("user", "sums")
+        .only("created_at", "updated_at", "user__username", "sums__characters")
+        .order_by()
+    )
+    for one in conversations:
         names = Names.at(timeline, one.created_at, one.user, reviewer)
         characters = one.sums.characters if hasattr(one, "sums") else None
         review = reviews.get(one.pk)
         yield Row(one.pk, names, one.created_at, one.updated_at, review, characters)
 
 
-_CONVERSATIONS: "Query[Conversation]" = Query(
-    lambda keys: (
-        Conversation.objects.filter(KeyIn(keys))
-        .select_related("user", "sums")
-        .only("created_at", "updated_at", "user__username", "sums__characters")
-        .order_by()
-    ),
-    Keys(),
-)
-_REVIEWS: "Query[Review]" = Query(
-    lambda keys: Review.objects.filter(KeyIn(keys)).select_related("claimed_by"), Keys()
-)
-_LABELS = Values(
-    lambda keys: (
-        Review.labels.through.objects.filter(KeyIn(keys, "review_id"))
-        .order_by("reviewlabel__name")
-        .values_list("review", "reviewlabel__name")
-    ),
-    Keys(),
-)
-_REPLIES = Values(
-    lambda keys: (
-        replies_of(keys)
+def _reply_groups(keys: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:
+    """Return replies of these conversations, grouped by what a row counts."""
+    return (
+        replies_of(Value(list(keys), output_field=Keys()))
         .order_by()
         .values_list("conversation", "model", "ending", "is_flagged", "feedback__rating")
         .annotate(number=Count("*"), tokens=Sum("usage__total_tokens"), cost=Sum("usage__cost"))
-    ),
-    Keys(),
-)
-_TITLES: "Query[Usage]" = Query(
-    lambda keys: Usage.objects.filter(KeyIn(keys), kind=Usage.Kind.TITLE).only(
-        "total_tokens", "cost"
-    ),
-    Keys(),
-)
+    )

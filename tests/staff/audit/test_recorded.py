@@ -61,10 +61,10 @@ def conversation(alice: User, connected: Upstream) -> Conversation:
 def full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every attempt to record an event fail."""
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise LogIsFull
 
-    monkeypatch.setattr(recording, "run_with_commit", refuse)
+    monkeypatch.setattr(recording.chain, "signature", refuse)
 
 
 def newest(action: str) -> AuditEvent:

@@ -26,7 +26,6 @@ from chatapp.models import (
     User,
     audit,
 )
-from chatapp.models.audit import recording
 from chatapp.staff.admin.recorded import RecordedAdmin
 from tests.conftest import PASSWORD
 from tests.support import stored
@@ -64,7 +63,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise LogIsFull
 
-    monkeypatch.setattr(recording.chain, "signature", refuse)
+    monkeypatch.setattr("chatapp.models.audit.chain.signature", refuse)
 
 
 def newest(action: str) -> AuditEvent:

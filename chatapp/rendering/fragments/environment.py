@@ -28,7 +28,6 @@ from chatapp.models.feedback import MAX_NOTE_LENGTH
 from chatapp.models.limits import dollars
 from chatapp.models.paths import path_of
 from chatapp.rendering.fragments import words
-from chatapp.rendering.fragments.compiling import Generator, escaped
 from chatapp.rendering.fragments.includes import WithIncludes
 from chatapp.rendering.fragments.layout import WithoutLayout
 from chatapp.rendering.markdown.allowed import ALLOWED
@@ -78,9 +77,6 @@ def environment(**options: Any) -> Environment:
 
 
 class _Environment(Environment):
-    code_generator_class = Generator
-    escaped = staticmethod(escaped)
-
     def make_globals(self, own: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         """Return one dict. Copying Jinja2's `ChainMap` took most of the time to render a prompt."""
         return {**self.globals, **(own or {})}
@@ -116,9 +112,14 @@ def _environment() -> Environment:
 
 
 def url(name: str, *arguments: object) -> str:
+    if not arguments:
+        return _fixed_url(name)
     if len(arguments) == 1 and isinstance(arguments[0], UUID):
         return path_of(name, arguments[0])
     return reverse(name, args=arguments)
+
+
+_fixed_url = cache(reverse)  # most URLs of a page have no arguments and never change
 
 
 def csrf_input_once(request: HttpRequest) -> dict[str, object]:

@@ -13,7 +13,6 @@ from django.db import connection, connections
 from django.test import AsyncClient, Client
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker, Settings
-from tenacity import wait_none
 
 from chatapp.accounts import erasures
 from chatapp.models import Upstream, User, branding, prices
@@ -184,7 +183,7 @@ def clean_slate(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     if settings.REDIS_URL:
         cache.clear()
     # Without a Retry-After header, retry at once.
-    monkeypatch.setattr(retries, "backoff", wait_none())
+    monkeypatch.setattr(retries, "backoff", lambda _failures: 0.0)
     with kinds.kept_pure(request.node):
         yield
 

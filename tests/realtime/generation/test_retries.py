@@ -6,6 +6,7 @@ from chatapp.realtime.generation.retries import (
     MAX_WAIT,
     TRIES,
     TemporaryFailure,
+    backoff,
     is_worth_waiting,
     with_retries,
 )
@@ -51,6 +52,11 @@ async def test_the_wait_is_the_upstreams_retry_after() -> None:
     requests = Requests(1, busy(0.02))
     await with_retries(requests.ask, requests.on_retry)
     assert [seconds for _, seconds, _ in requests.retries] == [0.02]
+
+
+def test_without_a_retry_after_the_shortest_wait_doubles() -> None:
+    assert 0.5 <= backoff(1) <= 1.5
+    assert 1.0 <= backoff(2) <= 2.0
 
 
 async def test_other_failures_are_raised() -> None:

@@ -263,16 +263,6 @@ class WatchForm(forms.Form):
         return ShownThread(**self.cleaned_data) if self.cleaned_data["conversation"] else None
 
 
-class _Shared(dict[str, forms.Field]):
-    """A form's fields, shared by all instances.
-
-    Django copies them for each form, because forms may change their fields. Ours never do.
-    """
-
-    def __deepcopy__(self, _memo: object) -> "_Shared":
-        return self
-
-
 FORMS = (
     PromptForm,
     EditForm,
@@ -286,5 +276,3 @@ FORMS = (
     StepForm,
     WatchForm,
 )
-for _form in FORMS:
-    _form.base_fields = _Shared(_form.base_fields)

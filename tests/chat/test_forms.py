@@ -3,11 +3,9 @@
 from uuid import uuid4
 
 import pytest
-from django.forms import Form
 from pytest_django import Settings
 
 from chatapp.chat.forms import (
-    FORMS,
     Decision,
     DecisionForm,
     PromptForm,
@@ -127,11 +125,6 @@ def test_watch_says_what_the_page_shows() -> None:
     form = WatchForm({"conversation": str(HERE)})
     assert form.is_valid()
     assert form.asked == ShownThread(HERE)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_forms_fields_are_not_copied_for_each_message(form: type[Form]) -> None:
-    assert form({}).fields is form({}).fields
 
 
 def test_errors_of_one_message_do_not_affect_the_next() -> None:

@@ -6,7 +6,6 @@ in the event loop.
 """
 
 import asyncio
-import re
 from contextlib import closing
 from functools import partial
 from typing import IO, Any
@@ -15,19 +14,20 @@ from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.signals import request_started
 from django.http.response import HttpResponseBase
-from django.urls import set_script_prefix
+from django.urls import Resolver404, resolve, set_script_prefix
 
 from chatapp.server.thread_pools import BoundedThreadPool
 
 # Two at once, so that one runs while the other waits for the event loop or the database. All
 # threads, with those of the sockets, must not exceed the size of PostgreSQL's connection pool.
 PAGES_AT_ONCE, PAGE_THREADS = 2, 4
-# These ask about the process, so they must not wait behind pages.
-PROBES, PROBE_THREADS = ("/healthz", "/readyz", "/metrics"), 4
+# The names of views that have threads of their own.
+# Probes ask about the process, so they must not wait behind pages.
+PROBES, PROBE_THREADS = ("healthz", "readyz", "metrics"), 4
 # This page waits for upstreams that list models slowly; other pages must not wait behind it.
-WAITING, WAITING_THREADS = "/models/", 2
+WAITING, WAITING_THREADS = "models", 2
 # These query an upstream or tool server for up to a minute: `staff.admin.inquiries`.
-INQUIRIES = re.compile(r"/admin/chatapp/(upstream/.+/check|toolserver/.+/tools)/")
+INQUIRIES = ("admin:chatapp_upstream_check", "admin:chatapp_toolserver_tools")
 INQUIRY_THREADS = 2
 
 
@@ -38,9 +38,14 @@ class Pages(ASGIHandler):
         # Not `super().__init__()`, which adapts the middleware for the event loop.
         self.load_middleware(is_async=False)
         self._pages = BoundedThreadPool(PAGE_THREADS, PAGES_AT_ONCE, "page")
-        self._probes = BoundedThreadPool(PROBE_THREADS, 1, "probe")
-        self._waiting = BoundedThreadPool(WAITING_THREADS, 1, "waiting")
-        self._inquiries = BoundedThreadPool(INQUIRY_THREADS, INQUIRY_THREADS, "inquiry")
+        probes = BoundedThreadPool(PROBE_THREADS, 1, "probe")
+        waiting = BoundedThreadPool(WAITING_THREADS, 1, "waiting")
+        inquiries = BoundedThreadPool(INQUIRY_THREADS, INQUIRY_THREADS, "inquiry")
+        self._own_pools = {
+            **dict.fromkeys(PROBES, probes),
+            WAITING: waiting,
+            **dict.fromkeys(INQUIRIES, inquiries),
+        }
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -59,18 +64,17 @@ class Pages(ASGIHandler):
             raise outcome
 
     async def _answer(self, scope: Any, body: IO[bytes], send: Any) -> None:
-        pool = self._pool(scope["path"])
+        pool = self._pool_of(scope["path"])
         response = await pool.run(partial(self._response, scope, body))
         await self.send_response(response, send)
         if response.streaming:
             await pool.run(response.close)
 
-    def _pool(self, path: str) -> BoundedThreadPool:
-        if path in PROBES:
-            return self._probes
-        if path == WAITING:
-            return self._waiting
-        return self._inquiries if INQUIRIES.fullmatch(path) else self._pages
+    def _pool_of(self, path: str) -> BoundedThreadPool:
+        try:
+            return self._own_pools.get(resolve(path).view_name, self._pages)
+        except Resolver404:
+            return self._pages
 
     def _response(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
         """Return the response. Blocks until it is complete, except for a stream."""

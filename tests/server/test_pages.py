@@ -11,7 +11,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.contrib.admin import site
 from django.core.signals import request_finished, request_started
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.urls import path, reverse
+from django.urls import include, path, reverse
 
 from chatapp.server import pages
 from chatapp.server.pages import Pages
@@ -47,11 +47,11 @@ def echo(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("thread", thread),
     path("waits", waits),
-    path("models/", waits),
-    path("admin/chatapp/upstream/<int:pk>/check/", waits),
+    path("models/", waits, name="models"),
+    path("admin/", include(([path("<int:pk>/", waits, name="chatapp_upstream_check")], "admin"))),
     path("trickle", trickle),
     path("echo", echo),
-    path("healthz", thread),
+    path("healthz", thread, name="healthz"),
 ]
 
 
@@ -115,7 +115,7 @@ async def test_slow_pages_do_not_block_probes(application: Pages) -> None:
 
 async def test_slow_model_lists_do_not_block_pages(application: Pages) -> None:
     waiting = [
-        asyncio.create_task(answer(application, pages.WAITING))
+        asyncio.create_task(answer(application, "/models/"))
         for _ in range(2 * pages.WAITING_THREADS)
     ]
     await asyncio.to_thread(entered.acquire)
@@ -129,12 +129,12 @@ async def test_slow_inquiries_do_not_block_pages(
     application: Pages,
 ) -> None:
     asking = [
-        asyncio.create_task(answer(application, "/admin/chatapp/upstream/7/check/"))
+        asyncio.create_task(answer(application, "/admin/7/"))
         for _ in range(2 * max(pages.PAGE_THREADS, pages.INQUIRY_THREADS))
     ]
     for _ in range(pages.INQUIRY_THREADS):
         await asyncio.to_thread(entered.acquire)
-    models = asyncio.create_task(answer(application, pages.WAITING))
+    models = asyncio.create_task(answer(application, "/models/"))
     await asyncio.to_thread(entered.acquire)
     async with asyncio.timeout(20):
         assert (await answer(application, "/thread"))[0] == 200
@@ -142,17 +142,19 @@ async def test_slow_inquiries_do_not_block_pages(
     assert {body for _, body in await asyncio.gather(*asking, models)} == {b"done"}
 
 
-def test_every_admin_inquiry_runs_in_the_inquiry_lane() -> None:
-    inquiring = [
-        one
+def test_every_admin_inquiry_has_threads_of_its_own() -> None:
+    assert set(pages.INQUIRIES) == {
+        f"admin:{one.opts.app_label}_{one.opts.model_name}_{one.inquiry}"
         for one in site._registry.values()  # noqa: SLF001 - there is no public list of them
         if isinstance(one, InquiringAdmin)
-    ]
-    assert {one.inquiry for one in inquiring} == {"check", "tools"}
-    for one in inquiring:
-        name = f"{one.opts.app_label}_{one.opts.model_name}"
-        assert pages.INQUIRIES.fullmatch(reverse(f"admin:{name}_{one.inquiry}", args=[7]))
-        assert not pages.INQUIRIES.fullmatch(reverse(f"admin:{name}_change", args=[7]))
+    }
+
+
+def test_the_views_with_threads_of_their_own_exist() -> None:
+    for name in (*pages.PROBES, pages.WAITING):
+        assert reverse(name)
+    for name in pages.INQUIRIES:
+        assert reverse(name, args=[7])
 
 
 async def test_a_client_that_left_before_its_turn_gets_no_response(application: Pages) -> None:

@@ -1,6 +1,7 @@
 """Limits an average rate and the size of a burst.
 
 A token bucket (https://en.wikipedia.org/wiki/Token_bucket) on the monotonic clock.
+Not a library such as aiolimiter, whose callers wait: callers here are refused at once.
 """
 
 import time

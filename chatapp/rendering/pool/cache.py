@@ -1,4 +1,7 @@
-"""An LRU cache of rendered texts, limited by size in bytes."""
+"""An LRU cache of rendered texts, limited by size in bytes.
+
+`functools.lru_cache` limits entries, not bytes; the `LRUCache` of cachetools would need this lock.
+"""
 
 import sys
 import threading

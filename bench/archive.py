@@ -83,7 +83,7 @@ def fill(username: str, own: int, others: int) -> None:
             _put(some, kinds, began_at, known)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            from chatapp.models.full_text import POSTGRESQL
+            from chatapp.models.search.full_text import POSTGRESQL
 
             cursor.execute("SET maintenance_work_mem = '512MB'")
             cursor.execute(POSTGRESQL[-1])
@@ -91,9 +91,10 @@ def fill(username: str, own: int, others: int) -> None:
 
 
 def _put(some: list[Made], kinds: list[str], began_at: datetime, known: set[UUID]) -> None:
-    from chatapp.models import Conversation, Message, full_text
-    from chatapp.models.full_text import Row
-    from chatapp.models.search_entries import PROMPT, REPLY, TITLE, first_id
+    from chatapp.models import Conversation, Message
+    from chatapp.models.search import full_text
+    from chatapp.models.search.full_text import Row
+    from chatapp.models.search.search_entries import PROMPT, REPLY, TITLE, first_id
     from chatapp.text.indexing import mark
 
     conversations: dict[UUID, Any] = {}

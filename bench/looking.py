@@ -85,7 +85,7 @@ def under_policies(every: Wishes, tries: int) -> Found:
 @contextmanager
 def begun_under(fields: Wish) -> Iterator[None]:
     from chatapp.models import ReviewPolicy
-    from chatapp.models.review_policies import ALWAYS
+    from chatapp.models.policies.review_policies import ALWAYS
 
     policy = ReviewPolicy.objects.create(begins_at=ALWAYS, **fields)
     try:

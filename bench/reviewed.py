@@ -196,8 +196,8 @@ WHERE tablename IN ('chatapp_message', 'chatapp_searchentry') AND indexname NOT 
 def fill(count: int) -> None:
     from django.db import connection
 
-    from chatapp.models import facets
-    from chatapp.models.search_entries import IN_A_SECOND
+    from chatapp.models.review import facets
+    from chatapp.models.search.search_entries import IN_A_SECOND
 
     _people_and_what_they_have()
     with connection.cursor() as cursor:

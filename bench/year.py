@@ -32,8 +32,9 @@ def fill() -> None:
     from django.contrib.auth.models import Group
     from django.db import connection, transaction
 
-    from chatapp.models import DailyUsage, User, rollup
-    from chatapp.models.daily_usage import KEY, SUMS
+    from chatapp.models import DailyUsage, User
+    from chatapp.models.billing import rollup
+    from chatapp.models.billing.daily_usage import KEY, SUMS
 
     people = User.objects.bulk_create(User(username=f"asker{one}") for one in range(PEOPLE))
     groups = Group.objects.bulk_create(Group(name=f"group {one}") for one in range(GROUPS))
@@ -54,8 +55,8 @@ def fill() -> None:
 
 def _rows(people: list[int]) -> Iterator["DailyUsage"]:
     from chatapp.models import DailyUsage
-    from chatapp.models.calendar import day_of
-    from chatapp.models.daily_usage import SUMS
+    from chatapp.models.billing.daily_usage import SUMS
+    from chatapp.models.platform.calendar import day_of
 
     seeded, today = random.Random(11), day_of(timezone.now())
     habits = {person: seeded.sample(MODELS, MODELS_EACH) for person in people}

@@ -6,7 +6,7 @@ from django.utils.functional import lazy
 
 def _name() -> str:
     """Return the branded name, for the admin's pages."""
-    from chatapp.models import branding
+    from chatapp.models.platform import branding
 
     return branding.known().name
 

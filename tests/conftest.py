@@ -15,7 +15,9 @@ from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker, Settings
 
 from chatapp.accounts import erasures
-from chatapp.models import Upstream, User, branding, prices
+from chatapp.models import Upstream, User
+from chatapp.models.billing import prices
+from chatapp.models.platform import branding
 from chatapp.realtime.generation import retries, storing
 from chatapp.realtime.worker import shut_down
 from chatapp.sessions.rate_limits import allowances

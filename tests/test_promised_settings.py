@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from django.conf import global_settings, settings
 
-from chatapp.models import reservations, reviews
+from chatapp.models.billing import reservations
+from chatapp.models.review import reviews
 from chatapp.realtime.worker import temporaries
 from chatapp.server import http_protocol
 from chatapp.sessions import devices

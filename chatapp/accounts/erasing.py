@@ -24,8 +24,8 @@ from chatapp.models import (
     User,
     audit,
 )
-from chatapp.models.legal_holds import refuse_held
-from chatapp.models.review_views import forget_name
+from chatapp.models.policies.legal_holds import refuse_held
+from chatapp.models.review.saved_views import forget_name
 from chatapp.realtime.journal import complete_lost_replies
 from chatapp.realtime.worker import schedule_purge
 

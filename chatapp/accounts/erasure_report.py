@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import connection, models
 
 from chatapp.models import Conversation, User
-from chatapp.models.vacuuming import is_large
+from chatapp.models.retention.vacuuming import is_large
 
 WORDS = {
     "chatapp.Opening": "openings by reviewers",

@@ -19,7 +19,8 @@ from django.utils.encoding import force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from chatapp.db.primary_keys import parse_pk
-from chatapp.models import User, branding
+from chatapp.models import User
+from chatapp.models.platform import branding
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,8 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.utils import is_mfa_enabled
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
-from chatapp.models import Installation, Upstream, User, branding
+from chatapp.models import Installation, Upstream, User
+from chatapp.models.platform import branding
 
 # Recovery codes only replace one of these; they are no factor on their own.
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]

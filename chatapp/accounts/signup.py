@@ -19,7 +19,7 @@ from chatapp.accounts import links
 from chatapp.accounts.confirmation import confirm
 from chatapp.accounts.forms import AcceptForm, AddressForm, NewPasswordForm, SignUpForm
 from chatapp.models import Installation, Invitation, Refused, User, audit
-from chatapp.models.invitations import SELF_SERVICE
+from chatapp.models.platform.invitations import SELF_SERVICE
 
 BACKEND = settings.AUTHENTICATION_BACKENDS[0]
 

@@ -20,9 +20,9 @@ from chatapp.accounts.confirmation import confirm
 from chatapp.accounts.forms import SetupForm
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.setup_link import is_setup_token, setup_token
+from chatapp.db.locks import one_at_a_time
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Installation, ReviewPolicy, User, audit
-from chatapp.models.locks import one_at_a_time
 from chatapp.sessions.validity import is_switched_off
 
 View = Callable[..., HttpResponseBase]

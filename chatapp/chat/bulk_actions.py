@@ -13,9 +13,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from chatapp.chat.page_forms import ChangeForm, RenameForm
-from chatapp.models import Conversation, Refused, User, temporary
-from chatapp.models.conversation_querysets import ConversationQuerySet
-from chatapp.models.legal_holds import KEPT
+from chatapp.models import Conversation, Refused, User
+from chatapp.models.conversations import temporary
+from chatapp.models.conversations.conversation_querysets import ConversationQuerySet
+from chatapp.models.policies.legal_holds import KEPT
 from chatapp.realtime.worker import worker
 
 # The sentence shown for each action. After a number of chats it goes on in lower case.

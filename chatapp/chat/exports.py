@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST
 from chatapp.chat.bulk_actions import error_response, text_response
 from chatapp.chat.page_forms import ChosenForm
 from chatapp.models import Conversation, Feedback, Message, User, audit
-from chatapp.models.rounds import ToolRun
+from chatapp.models.conversations.rounds import ToolRun
 from chatapp.sessions.validity import person_of
 
 AT_ONCE = 100  # messages per batch

@@ -21,7 +21,7 @@ from chatapp.models import (
     Restoration,
     Retry,
 )
-from chatapp.models.upstreams import NOT_OFFERED
+from chatapp.models.platform.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
 
 OUT_OF_DATE = "This page is out of date. Reload it."

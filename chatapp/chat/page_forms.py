@@ -7,11 +7,11 @@ from django import forms
 
 from chatapp.chat.forms import OUT_OF_DATE, ModelField
 from chatapp.models import Feedback, ModelChoice, Project, Upstream, User
-from chatapp.models.conversation_querysets import ConversationQuerySet
-from chatapp.models.conversations import MAX_TITLE_LENGTH
-from chatapp.models.feedback import MAX_NOTE_LENGTH
-from chatapp.models.projects import MAX_INSTRUCTIONS_LENGTH, MAX_NAME_LENGTH
-from chatapp.models.upstreams import NOT_OFFERED
+from chatapp.models.conversations.conversation import MAX_TITLE_LENGTH
+from chatapp.models.conversations.conversation_querysets import ConversationQuerySet
+from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH
+from chatapp.models.conversations.projects import MAX_INSTRUCTIONS_LENGTH, MAX_NAME_LENGTH
+from chatapp.models.platform.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 

@@ -19,7 +19,7 @@ from chatapp.models import (
     User,
     permitted,
 )
-from chatapp.models.upstreams import NONE_GIVEN, NOT_OFFERED
+from chatapp.models.platform.upstreams import NONE_GIVEN, NOT_OFFERED
 from chatapp.realtime.generation import stored
 from chatapp.realtime.viewers import Viewer
 from chatapp.realtime.worker import worker

@@ -35,8 +35,8 @@ from chatapp.models import (
     audit,
     permitted,
 )
-from chatapp.models.quota_usage import nearest, quota_usages
-from chatapp.models.readable import readable_images
+from chatapp.models.billing.quota_usage import nearest, quota_usages
+from chatapp.models.review.readable import readable_images
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments, pool
 

@@ -1,4 +1,4 @@
-"""What Django's database layer needs beside models: backends, primary keys from requests, retries.
+"""What Django lacks at the database: prepared statements, locks, encrypted fields, errors in words.
 
-Imports nothing of the app.
+Imports `checks`.
 """

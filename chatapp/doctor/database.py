@@ -15,8 +15,8 @@ from django.db.migrations.executor import MigrationExecutor
 
 from chatapp.checks.disk import DiskProblem, problem_of_folder
 from chatapp.checks.results import CheckResult, failed, ok, skipped
+from chatapp.db.errors import problem_with
 from chatapp.doctor.report import clock_result, milliseconds, reason
-from chatapp.models.troubles import problem_with
 
 TOLERANCE_SECONDS = 2.0
 

@@ -15,6 +15,7 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 
 from chatapp import environment
 from chatapp.checks.results import CheckResult, Status, skipped
+from chatapp.db.connections import unpooled_connection
 from chatapp.doctor import (
     buffering,
     database,
@@ -29,7 +30,6 @@ from chatapp.doctor import (
     upstreams,
     websocket,
 )
-from chatapp.models.connections import unpooled_connection
 
 LOCK_SECONDS = 5.0  # to wait for SQLite's lock
 IDLE_SECONDS = 75.0  # most proxies close idle connections after a minute

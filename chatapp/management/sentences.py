@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.db import Error, connection
 
 from chatapp.checks.disk import problem_of_error, problem_of_folder
-from chatapp.models.troubles import problem_with
+from chatapp.db.errors import problem_with
 
 
 @contextmanager

@@ -20,13 +20,13 @@ from twisted.internet.main import installReactor
 
 from chatapp import metrics
 from chatapp.accounts.setup_link import setup_link
+from chatapp.db.locks import only_one_process
 from chatapp.management import stored_secrets
 from chatapp.management.sentences import in_sentences
 from chatapp.management.supervisor import WorkerSlot
 from chatapp.models import Message, Process, Upstream
-from chatapp.models.locks import only_one_process
-from chatapp.models.processes import EXPIRY_SECONDS
-from chatapp.models.upstreams import DEMO
+from chatapp.models.platform.processes import EXPIRY_SECONDS
+from chatapp.models.platform.upstreams import DEMO
 from chatapp.realtime.cluster import Heartbeat
 from chatapp.realtime.worker import shut_down, start_worker
 from chatapp.rendering import fragments, pool

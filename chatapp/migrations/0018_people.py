@@ -1,7 +1,7 @@
 import django.db.models.deletion
 import django.utils.timezone
 
-import chatapp.models.installation
+import chatapp.models.platform.installation
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import migrations, models
@@ -72,7 +72,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='installation',
             name='signup_domains',
-            field=models.TextField(blank=True, db_default='', default='', help_text='One a line, for example example.org. Who reads mail there is sent a link.', validators=[chatapp.models.installation.validate_domains], verbose_name='domains'),
+            field=models.TextField(blank=True, db_default='', default='', help_text='One a line, for example example.org. Who reads mail there is sent a link.', validators=[chatapp.models.platform.installation.validate_domains], verbose_name='domains'),
         ),
         migrations.CreateModel(
             name='Invitation',

@@ -1,6 +1,6 @@
-import chatapp.models.installation
-import chatapp.models.tool_servers
-import chatapp.models.upstreams
+import chatapp.models.platform.installation
+import chatapp.models.platform.tool_servers
+import chatapp.models.platform.upstreams
 import datetime
 import django.core.validators
 import django.db.models.deletion
@@ -130,7 +130,7 @@ class Migration(migrations.Migration):
                 migrations.AlterField(
                     model_name='installation',
                     name='accent',
-                    field=models.CharField(blank=True, db_default='', default='', help_text='The colour of links and buttons; dark pages use a lighter shade. The default is #1d6469.', max_length=7, validators=[chatapp.models.installation.validate_accent], verbose_name='accent colour'),
+                    field=models.CharField(blank=True, db_default='', default='', help_text='The colour of links and buttons; dark pages use a lighter shade. The default is #1d6469.', max_length=7, validators=[chatapp.models.platform.installation.validate_accent], verbose_name='accent colour'),
                 ),
                 migrations.AlterField(
                     model_name='installation',
@@ -140,7 +140,7 @@ class Migration(migrations.Migration):
                 migrations.AlterField(
                     model_name='installation',
                     name='name',
-                    field=models.CharField(blank=True, db_default='', default='', help_text='The name that people see: in titles, at sign-in, in emails and in authenticator apps. Without one: chatapp.', max_length=40, validators=[chatapp.models.installation.validate_name]),
+                    field=models.CharField(blank=True, db_default='', default='', help_text='The name that people see: in titles, at sign-in, in emails and in authenticator apps. Without one: chatapp.', max_length=40, validators=[chatapp.models.platform.installation.validate_name]),
                 ),
                 migrations.AlterField(
                     model_name='installation',
@@ -155,7 +155,7 @@ class Migration(migrations.Migration):
                 migrations.AlterField(
                     model_name='installation',
                     name='signup_domains',
-                    field=models.TextField(blank=True, db_default='', default='', help_text='One per line, for example example.org. The sign-up link is sent to the address.', validators=[chatapp.models.installation.validate_domains], verbose_name='domains'),
+                    field=models.TextField(blank=True, db_default='', default='', help_text='One per line, for example example.org. The sign-up link is sent to the address.', validators=[chatapp.models.platform.installation.validate_domains], verbose_name='domains'),
                 ),
                 migrations.AlterField(
                     model_name='installation',
@@ -290,7 +290,7 @@ class Migration(migrations.Migration):
                 migrations.AlterField(
                     model_name='toolserver',
                     name='command',
-                    field=models.CharField(blank=True, help_text="The program with its arguments, quoted as in a shell, but run without one. It runs on this machine with the app's rights, so only superusers may set it.", max_length=1000, validators=[chatapp.models.tool_servers.validate_command]),
+                    field=models.CharField(blank=True, help_text="The program with its arguments, quoted as in a shell, but run without one. It runs on this machine with the app's rights, so only superusers may set it.", max_length=1000, validators=[chatapp.models.platform.tool_servers.validate_command]),
                 ),
                 migrations.AlterField(
                     model_name='toolserver',
@@ -315,7 +315,7 @@ class Migration(migrations.Migration):
                 migrations.AlterField(
                     model_name='upstream',
                     name='base_url',
-                    field=models.CharField(help_text='Up to and including /v1, for example https://host/v1.', max_length=500, validators=[chatapp.models.upstreams.validate_base_url], verbose_name='base URL'),
+                    field=models.CharField(help_text='Up to and including /v1, for example https://host/v1.', max_length=500, validators=[chatapp.models.platform.upstreams.validate_base_url], verbose_name='base URL'),
                 ),
                 migrations.AlterField(
                     model_name='upstream',
@@ -335,7 +335,7 @@ class Migration(migrations.Migration):
                 migrations.AlterField(
                     model_name='upstream',
                     name='offered_models',
-                    field=models.TextField(blank=True, help_text='One per line, in the order in which people see them, optionally with a name: gpt-4o = The fast one. If empty, all models that the upstream lists.', validators=[chatapp.models.upstreams.validate_offered_models], verbose_name='models'),
+                    field=models.TextField(blank=True, help_text='One per line, in the order in which people see them, optionally with a name: gpt-4o = The fast one. If empty, all models that the upstream lists.', validators=[chatapp.models.platform.upstreams.validate_offered_models], verbose_name='models'),
                 ),
                 migrations.AlterField(
                     model_name='upstream',
@@ -350,7 +350,7 @@ class Migration(migrations.Migration):
                 migrations.AlterField(
                     model_name='upstream',
                     name='parameters',
-                    field=models.JSONField(blank=True, default=dict, help_text='Sent with every request, for example {"temperature": 0.2, "n": 2, "logprobs": true}.', validators=[chatapp.models.upstreams.validate_parameters], verbose_name='request parameters'),
+                    field=models.JSONField(blank=True, default=dict, help_text='Sent with every request, for example {"temperature": 0.2, "n": 2, "logprobs": true}.', validators=[chatapp.models.platform.upstreams.validate_parameters], verbose_name='request parameters'),
                 ),
                 migrations.AlterField(
                     model_name='upstream',

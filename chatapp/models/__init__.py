@@ -6,50 +6,47 @@ queryset methods. All of it is synchronous and short: one transaction per call.
 Imports `upstream.wire`, which does no I/O, and the packages of the lowest layer.
 """
 
-from chatapp.models import (  # noqa: F401 - imported for their post_migrate receivers
-    facets,
-    ledger,
-    sequence,
-)
-from chatapp.models.access_rules import AccessRule, Permitted, permitted
+from chatapp.models.accounts.access_rules import AccessRule, Permitted, permitted
+from chatapp.models.accounts.devices import Device
+from chatapp.models.accounts.users import User
 from chatapp.models.audit import AuditDetail, AuditEvent, AuditHead
-from chatapp.models.budget_accounts import BudgetAccount, BudgetHold
-from chatapp.models.cache import CacheEntry
-from chatapp.models.claimed_groups import ClaimedGroup
-from chatapp.models.conversation_facets import ConversationFacet, ConversationSums
-from chatapp.models.conversations import Conversation
-from chatapp.models.daily_usage import DailyUsage, MonthlyUsage
-from chatapp.models.deletions import Deleted, Deletion, Restoration
-from chatapp.models.devices import Device
-from chatapp.models.feedback import Feedback
-from chatapp.models.forks import Fork
-from chatapp.models.images import ReplyImage
-from chatapp.models.installation import Installation
-from chatapp.models.invitations import Invitation
-from chatapp.models.legal_holds import LegalHold
-from chatapp.models.limits import Limit
-from chatapp.models.logos import Logo
-from chatapp.models.messages import Message
-from chatapp.models.prices import Price
-from chatapp.models.processes import Process
-from chatapp.models.projects import Project
+from chatapp.models.billing.budget_accounts import BudgetAccount, BudgetHold
+from chatapp.models.billing.daily_usage import DailyUsage, MonthlyUsage
+from chatapp.models.billing.limits import Limit
+from chatapp.models.billing.prices import Price
+from chatapp.models.billing.usage import Usage
+from chatapp.models.conversations import ledger, sequence  # noqa: F401 - imported for their post_migrate receivers
+from chatapp.models.conversations.conversation import Conversation
+from chatapp.models.conversations.deletions import Deleted, Deletion, Restoration
+from chatapp.models.conversations.feedback import Feedback
+from chatapp.models.conversations.forks import Fork
+from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.projects import Project
+from chatapp.models.conversations.temporary import TemporaryHold
+from chatapp.models.conversations.thread_pages import ThreadPage
+from chatapp.models.conversations.turns import Continuation, Edit, Prompt, Retry, Turn
+from chatapp.models.platform.cache import CacheEntry
+from chatapp.models.platform.claimed_groups import ClaimedGroup
+from chatapp.models.platform.installation import Installation
+from chatapp.models.platform.invitations import Invitation
+from chatapp.models.platform.logos import Logo
+from chatapp.models.platform.processes import Process
+from chatapp.models.platform.suggestions import Suggestion
+from chatapp.models.platform.tool_servers import ToolServer
+from chatapp.models.platform.upstream_failures import UpstreamFailure
+from chatapp.models.platform.upstreams import ModelChoice, Upstream
+from chatapp.models.policies.legal_holds import LegalHold
+from chatapp.models.policies.review_policies import ReviewPolicy
 from chatapp.models.refusals import NotHere, Refused, StillStreaming
-from chatapp.models.retention import Retention
-from chatapp.models.review_policies import ReviewPolicy
-from chatapp.models.review_rules import ReviewRule, RuleFinding, UnjudgedMessage
-from chatapp.models.review_searches import ReviewSearch
-from chatapp.models.review_views import ReviewSample, ReviewView, SampleMember
-from chatapp.models.reviews import Opening, Review, ReviewLabel, ReviewNote
-from chatapp.models.search_entries import SearchEntry, index_some, reindex
-from chatapp.models.suggestions import Suggestion
-from chatapp.models.temporary import TemporaryHold
-from chatapp.models.thread_pages import ThreadPage
-from chatapp.models.tool_servers import ToolServer
-from chatapp.models.turns import Continuation, Edit, Prompt, Retry, Turn
-from chatapp.models.upstream_failures import UpstreamFailure
-from chatapp.models.upstreams import ModelChoice, Upstream
-from chatapp.models.usage import Usage
-from chatapp.models.users import User
+from chatapp.models.retention.periods import Retention
+from chatapp.models.review import facets  # noqa: F401 - imported for their post_migrate receivers
+from chatapp.models.review.conversation_facets import ConversationFacet, ConversationSums
+from chatapp.models.review.reviews import Opening, Review, ReviewLabel, ReviewNote
+from chatapp.models.review.rules import ReviewRule, RuleFinding, UnjudgedMessage
+from chatapp.models.review.saved_views import ReviewSample, ReviewView, SampleMember
+from chatapp.models.search.review_searches import ReviewSearch
+from chatapp.models.search.search_entries import SearchEntry, index_some, reindex
 
 __all__ = [
     "AccessRule",

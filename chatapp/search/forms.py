@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from django import forms
 
-from chatapp.models.search_entries import CODE, MODEL, PROMPT, REPLY, TITLE
+from chatapp.models.search.search_entries import CODE, MODEL, PROMPT, REPLY, TITLE
 from chatapp.text.indexing import Phrase, Term, mark, name_marks, quoted, terms
 
 MAX_LENGTH, MAX_TERMS = 500, 32

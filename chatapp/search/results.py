@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from chatapp.models import Conversation, Message, User
-from chatapp.models.full_text import Hit, find
-from chatapp.models.search_entries import SAID, TITLE, first_id
+from chatapp.models.search.full_text import Hit, find
+from chatapp.models.search.search_entries import SAID, TITLE, first_id
 from chatapp.search.forms import SearchQuery, any_of
 from chatapp.search.passages import Passage, passage_of
 from chatapp.search.spelling_patterns import Segment, SpellingPatterns

@@ -18,9 +18,9 @@ from django.db import Error, connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from chatapp.db.connections import impatient
 from chatapp.models import Device, User
-from chatapp.models.connections import impatient
-from chatapp.models.devices import MAX_AGENT_LENGTH
+from chatapp.models.accounts.devices import MAX_AGENT_LENGTH
 
 SEEN_SECONDS = 15 * 60  # between two writes
 MAX_KNOWN = 10_000

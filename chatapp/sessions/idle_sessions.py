@@ -18,8 +18,8 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from chatapp.db.connections import impatient
 from chatapp.models import User
-from chatapp.models.connections import impatient
 from chatapp.sessions import devices, validity
 from chatapp.sessions.session_store import SessionStore
 

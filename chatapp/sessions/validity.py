@@ -17,8 +17,8 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from chatapp.close_codes import CloseCode
+from chatapp.db.statements import Query
 from chatapp.models import User
-from chatapp.models.statements import Query
 
 Data = Mapping[str, Any]  # what is in a session
 

@@ -20,8 +20,9 @@ from django.test import Client
 
 from chatapp.accounts.erasing import LastAdministrator, erase
 from chatapp.close_codes import CloseCode
-from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage, User, vacuuming
-from chatapp.models.vacuuming import vacuum_erased
+from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage, User
+from chatapp.models.retention import vacuuming
+from chatapp.models.retention.vacuuming import vacuum_erased
 from chatapp.realtime.worker import worker
 from chatapp.realtime.worker.housekeeping import clean_up
 from chatapp.rendering import pool

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from chatapp.models.upstreams import NOT_OFFERED
+from chatapp.models.platform.upstreams import NOT_OFFERED
 from chatapp.realtime.generation.retries import TRIES
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.support.fake_upstream import (

@@ -10,7 +10,8 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from chatapp.models import Conversation, Message, Upstream, User, folders
+from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.models.conversations import folders
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.stored import end, reply_of, saved
 from tests.support.tab import Tab

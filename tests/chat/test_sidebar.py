@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from chatapp.chat import sidebar
 from chatapp.models import Upstream, User
-from chatapp.models.lists import PAGE
+from chatapp.models.conversations.lists import PAGE
 from tests.support.clock import HOUR, Step
 from tests.support.stored import answered, started_by
 

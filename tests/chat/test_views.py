@@ -17,7 +17,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.upstreams import DEMO
+from chatapp.models.platform.upstreams import DEMO
 from tests.support.fake_upstream import FakeUpstream, Pause, Script
 from tests.support.page import parse
 from tests.support.stored import end, reply_of

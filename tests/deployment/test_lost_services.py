@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from chatapp.models.processes import EXPIRY_SECONDS
+from chatapp.models.platform.processes import EXPIRY_SECONDS
 from tests.deployment.replies import (
     WHOLE,
     WORDS,

@@ -12,8 +12,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatapp import environment
 from chatapp.checks.results import Status
+from chatapp.db.connections import unpooled_connection
 from chatapp.doctor.database import database, is_usable
-from chatapp.models.connections import unpooled_connection
 from tests.doctor import statuses
 from tests.support.live import Site, free_port
 

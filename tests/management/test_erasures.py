@@ -21,7 +21,7 @@ from django.utils import timezone
 from chatapp.models import *
 from chatapp.realtime.journal import Journal
 from chatapp.models import audit
-from chatapp.models.rounds import Round
+from chatapp.models.conversations.rounds import Round
 carol = User.objects.create_user("carol-{CANARY}", email="{CANARY}@x.test", last_name="{CANARY}")
 dave = User.objects.create_user("dave")
 olive = User.objects.get(username="olive")

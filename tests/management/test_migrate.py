@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chatapp.models.locks import only_one_process
+from chatapp.db.locks import only_one_process
 from tests.support.live import ROOT, Site, child_environment, run
 from tests.support.program import WAIT_SECONDS
 
 LOCKED = """
 import django
 django.setup()
-from chatapp.models.locks import only_one_process
+from chatapp.db.locks import only_one_process
 with only_one_process("test"):
     print("inside", flush=True)
     input()

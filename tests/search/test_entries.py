@@ -13,20 +13,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatapp.accounts.erasing import erase
-from chatapp.models import (
-    Conversation,
-    Message,
-    SearchEntry,
-    Upstream,
-    User,
-    full_text,
-    index_some,
-    reindex,
-    search_entries,
-)
-from chatapp.models.connections import empty_write_ahead_log
-from chatapp.models.search_entries import MESSAGES_AT_ONCE, first_id
-from chatapp.models.vacuuming import vacuum_erased
+from chatapp.db.connections import empty_write_ahead_log
+from chatapp.models import Conversation, Message, SearchEntry, Upstream, User, index_some, reindex
+from chatapp.models.retention.vacuuming import vacuum_erased
+from chatapp.models.search import full_text, search_entries
+from chatapp.models.search.search_entries import MESSAGES_AT_ONCE, first_id
 from chatapp.text.indexing import entries
 from chatapp.upstream.wire.reply import Ending
 from tests.search.conftest import Search, index_all, messages, titles, written

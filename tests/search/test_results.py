@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from chatapp.models import Conversation, Message, Upstream, User, full_text
+from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.models.search import full_text
 from tests.search.conftest import Search, index_all, messages, titles, written
 from tests.search.texts import FOUND, TEXTS
 from tests.support.stored import answered, end, reply_of, started_by

@@ -24,9 +24,9 @@ from chatapp.models import (
     Upstream,
     Usage,
 )
-from chatapp.models.limits import Measure, Period
-from chatapp.models.quota_usage import QuotaUsage
-from chatapp.models.rounds import RunState, ToolRun
+from chatapp.models.billing.limits import Measure, Period
+from chatapp.models.billing.quota_usage import QuotaUsage
+from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.rendering import fragments
 from chatapp.rendering.fragments import LiveReply, ReplyView
 from chatapp.rendering.fragments.environment import draw

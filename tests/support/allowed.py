@@ -14,8 +14,8 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.models.limits import Measure, Period
-from chatapp.models.reservations import OUTPUT, Reservation
+from chatapp.models.billing.limits import Measure, Period
+from chatapp.models.billing.reservations import OUTPUT, Reservation
 from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import History

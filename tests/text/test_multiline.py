@@ -18,11 +18,11 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.installation import MAX_NOTICE_LENGTH
-from chatapp.models.legal_holds import MAX_REASON_LENGTH
-from chatapp.models.projects import MAX_INSTRUCTIONS_LENGTH
-from chatapp.models.review_rules import MAX_WORDS, MAX_WORDS_LENGTH
-from chatapp.models.reviews import MAX_NOTE_LENGTH
+from chatapp.models.conversations.projects import MAX_INSTRUCTIONS_LENGTH
+from chatapp.models.platform.installation import MAX_NOTICE_LENGTH
+from chatapp.models.policies.legal_holds import MAX_REASON_LENGTH
+from chatapp.models.review.reviews import MAX_NOTE_LENGTH
+from chatapp.models.review.rules import MAX_WORDS, MAX_WORDS_LENGTH
 from chatapp.text.multiline import MultilineField
 from tests.staff.review.conftest import Begin, begin  # noqa: F401 - a fixture
 from tests.staff.review.test_rules import REASON, seal_of

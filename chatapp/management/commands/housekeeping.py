@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatapp.management.sentences import in_sentences
 from chatapp.models import Conversation, Message, Retention
-from chatapp.models.folders import TRASH_DAYS
+from chatapp.models.conversations.folders import TRASH_DAYS
 from chatapp.realtime.worker.housekeeping import cleaning
 
 EVERY_SECONDS = 3.0

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.core.management.commands import migrate
 from django.db import connection, transaction
 
+from chatapp.db.locks import only_one_process
 from chatapp.management.sentences import in_sentences
-from chatapp.models.locks import only_one_process
 from chatapp.server.data_dir import make_private
 
 

@@ -7,7 +7,8 @@ from django.core.management.base import BaseCommand
 from django.db import connection
 
 from chatapp.management.sentences import in_sentences
-from chatapp.models import full_text, reindex
+from chatapp.models import reindex
+from chatapp.models.search import full_text
 
 EVERY_SECONDS = 3.0
 

@@ -16,7 +16,7 @@ from chatapp.management.backups import data_dir, postgres, refusals, sqlite
 from chatapp.management.backups.archive import DATABASE, Archive, verified
 from chatapp.management.backups.progress import Progress
 from chatapp.models import Message, Process, User, audit
-from chatapp.models.vacuuming import vacuum_erased
+from chatapp.models.retention.vacuuming import vacuum_erased
 
 WITHOUT_ERASURES = (
     "There is no erasures.jsonl in DATA_DIR, so people who were erased after this backup was made "

@@ -5,7 +5,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatapp.management.sentences import in_sentences
-from chatapp.models import Usage, facets, ledger, rollup
+from chatapp.models import Usage
+from chatapp.models.billing import rollup
+from chatapp.models.conversations import ledger
+from chatapp.models.review import facets
 
 MAX_LINES = 20
 

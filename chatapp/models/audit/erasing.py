@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from django.db.models import Q
 
+from chatapp.models.accounts.users import User
 from chatapp.models.audit.events import AuditDetail, AuditEvent
 from chatapp.models.audit.recording import append
-from chatapp.models.users import User
 
 AT_ONCE = 1000
 NAMES_ACTOR = '"actor":'  # a key of a detail: quotation marks inside its texts are escaped

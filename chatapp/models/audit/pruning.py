@@ -5,11 +5,11 @@ from datetime import datetime
 
 from django.db import transaction
 
+from chatapp.db.locks import only_one_process
 from chatapp.models.audit import keys
 from chatapp.models.audit.events import AuditDetail, AuditEvent, AuditHead
 from chatapp.models.audit.recording import append, locked_head, sign
 from chatapp.models.audit.verifying import LOCK
-from chatapp.models.locks import only_one_process
 
 AT_ONCE = 5000
 

@@ -8,11 +8,11 @@ from django.db import connection, models
 from django.db.models.functions import Now
 from django.db.transaction import TransactionManagementError
 
+from chatapp.models.accounts.users import User
 from chatapp.models.audit import chain, keys
 from chatapp.models.audit.actions import ACTIONS
 from chatapp.models.audit.details import content_of
 from chatapp.models.audit.events import ONLY, AuditDetail, AuditEvent, AuditHead
-from chatapp.models.users import User
 
 # Events about these only contain ids: text that people have written must not get into the log, and
 # an owner's name, or a name that a reviewer chose, would outlive the person it names.

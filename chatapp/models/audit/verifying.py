@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Self
 
+from chatapp.db.locks import only_one_process
 from chatapp.models.audit import chain, keys
 from chatapp.models.audit.erasing import NAMES_OTHERS
 from chatapp.models.audit.events import ONLY, AuditDetail, AuditEvent, AuditHead
-from chatapp.models.locks import only_one_process
 
 AT_ONCE = 1000
 LOCK = "audit"  # prevents pruning during a verification

@@ -19,9 +19,9 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, OperationalError, connection, connections
 
 from chatapp import metrics
+from chatapp.db.connections import is_locked, unpooled_connection
 from chatapp.models import Message, Process
-from chatapp.models.connections import is_locked, unpooled_connection
-from chatapp.models.processes import EXPIRY_SECONDS, Beats, Silences
+from chatapp.models.platform.processes import EXPIRY_SECONDS, Beats, Silences
 from chatapp.realtime.journal import Completed, complete_lost_replies
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,12 @@ from urllib.parse import urlsplit
 from django.db import InterfaceError, OperationalError
 
 from chatapp.models import Upstream, Usage
-from chatapp.models.reservations import MAX_REQUESTED, Reservation, admit_again, remember_tools
+from chatapp.models.billing.reservations import (
+    MAX_REQUESTED,
+    Reservation,
+    admit_again,
+    remember_tools,
+)
 from chatapp.realtime.generation.storing import stored
 from chatapp.upstream.wire.dialects import OPENAI, RequestOptions
 from chatapp.upstream.wire.estimates import PromptSize

@@ -11,9 +11,10 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from structlog.contextvars import bind_contextvars
 
 from chatapp import metrics
-from chatapp.models import Message, Turn, Upstream, branches
-from chatapp.models.reservations import Reservation
-from chatapp.models.upstream_failures import FAILURES
+from chatapp.models import Message, Turn, Upstream
+from chatapp.models.billing.reservations import Reservation
+from chatapp.models.conversations import branches
+from chatapp.models.platform.upstream_failures import FAILURES
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.flush_rate import FlushRate
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from chatapp.models.rounds import RunState, ToolRun
+from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.tools import ToolResult, shared_registry
 from chatapp.upstream.wire.tool_calls import ToolCall
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from chatapp import metrics
 from chatapp.catalogue import endpoint_of
 from chatapp.models import ToolServer, Turn, Usage
-from chatapp.models.costs import Cost
-from chatapp.models.rounds import Round, ToolRun
+from chatapp.models.conversations.costs import Cost
+from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
 from chatapp.realtime.generation.retries import TemporaryFailure, is_worth_waiting, with_retries

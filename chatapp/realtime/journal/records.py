@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from chatapp.models.rounds import Round, ToolRun
+from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import Event, LogprobsDelta, Moderated
 

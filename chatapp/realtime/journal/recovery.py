@@ -19,7 +19,8 @@ from uuid import UUID
 
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
-from chatapp.models import Message, Usage, budget_accounts
+from chatapp.models import Message, Usage
+from chatapp.models.billing import budget_accounts
 from chatapp.realtime.journal.records import MAX_BYTES, Heading, records
 from chatapp.realtime.journal.replay import Replay, length_of
 from chatapp.realtime.journal.writing import folder, installation

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from chatapp.models import Usage
-from chatapp.models.costs import Cost
-from chatapp.models.rounds import Round, ToolRun
+from chatapp.models.conversations.costs import Cost
+from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.realtime.journal.records import (
     EventsReceived,
     Heading,

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from chatapp.models.rounds import Round, ToolRun
+from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.realtime.journal.records import (
     MAX_BYTES,
     Heading,

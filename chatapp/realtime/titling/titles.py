@@ -15,9 +15,9 @@ from django.db.models import Subquery
 from chatapp import metrics
 from chatapp.catalogue import endpoint_of
 from chatapp.models import Conversation, Installation, Message, Refused, Upstream, Usage
-from chatapp.models.budget_accounts import settle
-from chatapp.models.costs import Cost
-from chatapp.models.reservations import PlannedRequest, Reservation, admit_title
+from chatapp.models.billing.budget_accounts import settle
+from chatapp.models.billing.reservations import PlannedRequest, Reservation, admit_title
+from chatapp.models.conversations.costs import Cost
 from chatapp.realtime.generation import stored
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.titling.wording import MAX_LENGTH, messages_for, title_in

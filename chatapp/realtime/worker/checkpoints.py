@@ -8,7 +8,8 @@ from functools import partial
 
 from django.db import InterfaceError, OperationalError
 
-from chatapp.models import Message, reservations
+from chatapp.models import Message
+from chatapp.models.billing import reservations
 from chatapp.realtime.cluster import HeartbeatSource
 from chatapp.realtime.generation import Generation, stored
 

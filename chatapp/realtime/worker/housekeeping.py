@@ -18,12 +18,12 @@ from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
+from chatapp.db.connections import empty_write_ahead_log, unpooled_connection
 from chatapp.models import Conversation, Message
 from chatapp.models.audit import head_now
-from chatapp.models.connections import empty_write_ahead_log, unpooled_connection
-from chatapp.models.folders import TRASH_DAYS
-from chatapp.models.retention_run import RetentionRun
-from chatapp.models.vacuuming import stop_vacuum, vacuum_erased
+from chatapp.models.conversations.folders import TRASH_DAYS
+from chatapp.models.retention.run import RetentionRun
+from chatapp.models.retention.vacuuming import stop_vacuum, vacuum_erased
 from chatapp.realtime.generation import stored
 
 logger = logging.getLogger(__name__)

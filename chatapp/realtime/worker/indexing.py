@@ -11,9 +11,9 @@ import time
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 
+from chatapp.db.connections import unpooled_connection
 from chatapp.models import index_some
-from chatapp.models.connections import unpooled_connection
-from chatapp.models.search_entries import MESSAGES_AT_ONCE
+from chatapp.models.search.search_entries import MESSAGES_AT_ONCE
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,8 @@ from functools import partial
 from django.db import Error
 from django.utils import timezone
 
-from chatapp.models import Price, Upstream, ledger, releasing
+from chatapp.models import Price, Upstream
+from chatapp.models.conversations import ledger, releasing
 from chatapp.realtime.generation import stored
 from chatapp.upstream.known_prices import known_prices
 from chatapp.upstream.wire.model_list import ListedModel

@@ -23,10 +23,10 @@ from django.utils.safestring import SafeString
 from jinja2 import Environment, StrictUndefined, Template
 
 from chatapp.close_codes import CloseCode
-from chatapp.models import branding
-from chatapp.models.feedback import MAX_NOTE_LENGTH
-from chatapp.models.limits import dollars
-from chatapp.models.paths import path_of
+from chatapp.models.billing.limits import dollars
+from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH
+from chatapp.models.conversations.paths import path_of
+from chatapp.models.platform import branding
 from chatapp.rendering.fragments import words
 from chatapp.rendering.fragments.includes import WithIncludes
 from chatapp.rendering.fragments.layout import WithoutLayout

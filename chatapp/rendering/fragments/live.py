@@ -8,7 +8,7 @@ from typing import assert_never
 from markupsafe import escape
 
 from chatapp.models import Message
-from chatapp.models.rounds import RunState, ToolRun
+from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.rendering.fragments.endings import retry_text
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.replies import (

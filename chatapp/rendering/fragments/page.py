@@ -3,7 +3,7 @@
 from uuid import UUID, uuid4
 
 from chatapp.models import Conversation, Deleted, Message, ReviewPolicy
-from chatapp.models.quota_usage import QuotaUsage
+from chatapp.models.billing.quota_usage import QuotaUsage
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.swaps import replace, swap
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from chatapp.catalogue import name_of
 from chatapp.models import Message, Usage, User
-from chatapp.models.extras import Extras
-from chatapp.models.limits import Limit
-from chatapp.models.rounds import RunState, ToolRun
+from chatapp.models.billing.limits import Limit
+from chatapp.models.conversations.extras import Extras
+from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.upstream.wire.model_list import Ability, ListedModel
 from chatapp.upstream.wire.reply import Ending
 

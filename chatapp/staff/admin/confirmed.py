@@ -17,8 +17,8 @@ from django.http import HttpRequest, HttpResponse
 from chatapp.accounts.confirmation import ask_to_confirm, check_own_password, confirm, is_confirmed
 from chatapp.accounts.staff import refuse_scripts
 from chatapp.db.primary_keys import parse_pk
+from chatapp.db.secrets import SecretField
 from chatapp.models import User
-from chatapp.models.secrets import SecretField
 from chatapp.staff.admin.recorded import RecordedAdmin
 from chatapp.staff.admin.stored_json import StoredJSONField
 from chatapp.text.multiline import MultilineField

@@ -34,9 +34,9 @@ from chatapp.accounts.forms import UniqueEmail
 from chatapp.accounts.passwords import ADVICE
 from chatapp.accounts.staff import refuse_scripts
 from chatapp.models import LegalHold, User
-from chatapp.models.legal_holds import KEPT, UnderLegalHold
-from chatapp.models.review_views import rename
-from chatapp.models.users import LAST_ADMINISTRATOR
+from chatapp.models.accounts.users import LAST_ADMINISTRATOR
+from chatapp.models.policies.legal_holds import KEPT, UnderLegalHold
+from chatapp.models.review.saved_views import rename
 from chatapp.staff.admin.confirmed import ConfirmedAdmin
 
 ROLES = ["is_staff", "is_superuser", "reviews", "groups", "user_permissions"]

@@ -9,10 +9,11 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from chatapp.models import Limit, Price, Upstream, User, calendar
-from chatapp.models.limits import MAX_CAP, Measure, Period
-from chatapp.models.prices import DOLLAR
-from chatapp.models.prices import MAX_PRICE as MAX_PRICE
+from chatapp.models import Limit, Price, Upstream, User
+from chatapp.models.billing.limits import MAX_CAP, Measure, Period
+from chatapp.models.billing.prices import DOLLAR
+from chatapp.models.billing.prices import MAX_PRICE as MAX_PRICE
+from chatapp.models.platform import calendar
 from chatapp.text.visible import VisibleCharField
 
 EACH = {"each", "group_each"}

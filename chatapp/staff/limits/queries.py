@@ -9,8 +9,8 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from chatapp.models import BudgetAccount, Limit, Price, Upstream, Usage, User
-from chatapp.models.limits import Period
-from chatapp.models.quota_usage import QuotaUsage
+from chatapp.models.billing.limits import Period
+from chatapp.models.billing.quota_usage import QuotaUsage
 
 MAX_PEOPLE = 10  # shown below a limit that applies to each person separately
 MAX_PRICES = 200

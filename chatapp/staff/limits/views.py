@@ -14,8 +14,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.models import BudgetAccount, Limit, Price, User, audit, calendar
-from chatapp.models.quota_usage import quota_usages
+from chatapp.models import BudgetAccount, Limit, Price, User, audit
+from chatapp.models.billing.quota_usage import quota_usages
+from chatapp.models.platform import calendar
 from chatapp.staff.limits import queries
 from chatapp.staff.limits.forms import LimitForm, PriceForm
 

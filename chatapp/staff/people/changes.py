@@ -17,8 +17,8 @@ from chatapp.accounts.staff import administrators_only
 from chatapp.db.primary_keys import parse_pk
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import LegalHold, Refused, User
-from chatapp.models.legal_holds import NO_HOLD
-from chatapp.models.users import LAST_ADMINISTRATOR
+from chatapp.models.accounts.users import LAST_ADMINISTRATOR
+from chatapp.models.policies.legal_holds import NO_HOLD
 from chatapp.staff.people.forms import GroupsForm, HoldForm, NameForm, RolesForm
 from chatapp.staff.people.log import record
 from chatapp.staff.people.views import person_page

@@ -11,7 +11,7 @@ from django.utils import timezone
 from chatapp.accounts.forms import UniqueEmail
 from chatapp.accounts.links import sends_mail
 from chatapp.models import Installation, Invitation, User
-from chatapp.models.legal_holds import MAX_REASON_LENGTH
+from chatapp.models.policies.legal_holds import MAX_REASON_LENGTH
 from chatapp.staff.people.queries import PeopleFilter
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField

@@ -19,7 +19,7 @@ from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.db.primary_keys import parse_pk
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import AccessRule, BudgetAccount, Limit, ToolServer, Upstream, User
-from chatapp.models.access_rules import EVERYBODY, MAX_MODEL_LENGTH
+from chatapp.models.accounts.access_rules import EVERYBODY, MAX_MODEL_LENGTH
 from chatapp.realtime.worker import worker
 from chatapp.staff.people.forms import GivenForm, GroupForm, MemberForm
 from chatapp.staff.people.log import record

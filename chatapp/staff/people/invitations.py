@@ -10,7 +10,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chatapp.accounts import links
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.db.retry import retry_on_integrity_error
-from chatapp.models import Installation, Invitation, User, branding
+from chatapp.models import Installation, Invitation, User
+from chatapp.models.platform import branding
 from chatapp.staff.people.forms import AccessForm, InvitationForm
 from chatapp.staff.people.log import record
 

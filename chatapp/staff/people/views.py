@@ -14,8 +14,8 @@ from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import User
-from chatapp.models.legal_holds import UnderLegalHold
-from chatapp.models.users import LAST_ADMINISTRATOR
+from chatapp.models.accounts.users import LAST_ADMINISTRATOR
+from chatapp.models.policies.legal_holds import UnderLegalHold
 from chatapp.staff.people.forms import FilterForm, GroupsForm, HoldForm, NameForm, RolesForm
 from chatapp.staff.people.log import record
 from chatapp.staff.people.queries import holds_of, page_of

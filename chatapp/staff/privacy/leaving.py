@@ -17,7 +17,7 @@ from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
 from chatapp.accounts.erasure_report import Report
 from chatapp.models import User, audit
-from chatapp.models.legal_holds import UnderLegalHold
+from chatapp.models.policies.legal_holds import UnderLegalHold
 
 LAST = "You are the last administrator. Make somebody else an administrator first."
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import Min, Q, QuerySet
 
 from chatapp.models import AuditEvent, Conversation, ReviewPolicy, User
-from chatapp.models.review_policies import held_at
+from chatapp.models.policies.review_policies import held_at
 
 READINGS: Mapping[str, str] = {
     "conversation.opened": "opened",

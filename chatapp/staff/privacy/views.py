@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Retention, ReviewRule, User
-from chatapp.models.folders import TRASH_DAYS
+from chatapp.models.conversations.folders import TRASH_DAYS
 from chatapp.staff.privacy import queries
 
 

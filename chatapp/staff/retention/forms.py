@@ -6,7 +6,7 @@ from django import forms
 from django.core import signing
 
 from chatapp.models import Retention
-from chatapp.models.retention import MAX_DAYS
+from chatapp.models.retention.periods import MAX_DAYS
 
 SALT = "chatapp.retention"
 SEEN_SECONDS = 3600  # how long a preview is considered current

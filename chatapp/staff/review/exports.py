@@ -22,7 +22,7 @@ from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import User, audit
-from chatapp.models.prices import DOLLAR
+from chatapp.models.billing.prices import DOLLAR
 from chatapp.sessions.validity import person_of
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.names import Names

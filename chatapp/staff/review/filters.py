@@ -20,10 +20,10 @@ from chatapp.models import (
     ReviewSearch,
     Upstream,
     User,
-    flags,
 )
-from chatapp.models.prices import DOLLAR
-from chatapp.models.pseudonyms import by_pseudonym
+from chatapp.models.accounts.pseudonyms import by_pseudonym
+from chatapp.models.billing.prices import DOLLAR
+from chatapp.models.review import flags
 from chatapp.staff.review.positions import ReviewPosition
 from chatapp.staff.review.queries import NONE, ReviewFilter
 from chatapp.upstream.wire.reply import Ending

@@ -2,7 +2,7 @@
 
 from django import forms
 
-from chatapp.models.reviews import MAX_NOTE_LENGTH, MAX_REASON_LENGTH
+from chatapp.models.review.reviews import MAX_NOTE_LENGTH, MAX_REASON_LENGTH
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 

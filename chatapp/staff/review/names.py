@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from chatapp.models import Conversation, Opening, ReviewPolicy, User
-from chatapp.models.pseudonyms import IN_EXPORTS, IN_REVIEWS, pseudonym
-from chatapp.models.review_policies import held_at
+from chatapp.models.accounts.pseudonyms import IN_EXPORTS, IN_REVIEWS, pseudonym
+from chatapp.models.policies.review_policies import held_at
 
 NOBODY_NOW = "Someone whose account was deleted"
 UNNAMED = "A reviewer"

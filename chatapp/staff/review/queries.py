@@ -19,6 +19,8 @@ from django.db.models import Exists, Expression, F, FilteredRelation, OuterRef, 
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from chatapp.db.key_in import KeyIn, Keys
+from chatapp.db.statements import Values
 from chatapp.models import (
     Conversation,
     ConversationFacet,
@@ -27,10 +29,11 @@ from chatapp.models import (
     Review,
     ReviewSearch,
     User,
-    flags,
 )
-from chatapp.models.among import KeyIn, Keys
-from chatapp.models.conversation_facets import (
+from chatapp.models.conversations.conversation_querysets import ConversationQuerySet
+from chatapp.models.conversations.tool_names import HasCalled
+from chatapp.models.review import flags
+from chatapp.models.review.conversation_facets import (
     day_of,
     of_category,
     of_ending,
@@ -41,11 +44,8 @@ from chatapp.models.conversation_facets import (
     of_upstream,
     spreads_of,
 )
-from chatapp.models.conversation_querysets import ConversationQuerySet
-from chatapp.models.readable import asks_for_flags, hides_names, is_reviewable, tells_names
-from chatapp.models.review_views import members_of
-from chatapp.models.statements import Values
-from chatapp.models.tool_names import HasCalled
+from chatapp.models.review.readable import asks_for_flags, hides_names, is_reviewable, tells_names
+from chatapp.models.review.saved_views import members_of
 from chatapp.staff.review.positions import ReviewPosition
 from chatapp.upstream.wire.reply import Ending
 

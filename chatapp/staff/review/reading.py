@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Conversation, Opening, Review, ReviewLabel, User, audit
-from chatapp.models.flags import rules_by_message
+from chatapp.models.review.flags import rules_by_message
 from chatapp.rendering import fragments, pool
 from chatapp.staff.review.forms import NoteForm, OpeningForm, RevealForm
 from chatapp.staff.review.history import MAX_STEPS, history_of

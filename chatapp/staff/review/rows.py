@@ -13,9 +13,9 @@ from uuid import UUID
 
 from django.db.models import Count, Sum, Value
 
+from chatapp.db.key_in import KeyIn, Keys
 from chatapp.models import Conversation, Review, ReviewPolicy, Usage, User
-from chatapp.models.among import KeyIn, Keys
-from chatapp.models.flags import rules_of
+from chatapp.models.review.flags import rules_of
 from chatapp.staff.review.names import Names
 from chatapp.staff.review.queries import replies_of
 

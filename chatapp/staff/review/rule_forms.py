@@ -8,8 +8,9 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 
 from chatapp.models import ReviewRule
-from chatapp.models.prices import DOLLAR
-from chatapp.models.review_rules import (
+from chatapp.models.billing.prices import DOLLAR
+from chatapp.models.review.reviews import MAX_REASON_LENGTH
+from chatapp.models.review.rules import (
     MAX_NAME_LENGTH,
     MAX_PATTERN_LENGTH,
     MAX_WORDS,
@@ -17,7 +18,6 @@ from chatapp.models.review_rules import (
     compiled,
     words_of,
 )
-from chatapp.models.reviews import MAX_REASON_LENGTH
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 

@@ -11,8 +11,8 @@ from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import Conversation, ReviewPolicy, ReviewRule, User, audit
-from chatapp.models.readable import is_reviewable
-from chatapp.models.review_rules import Trial, tried
+from chatapp.models.review.readable import is_reviewable
+from chatapp.models.review.rules import Trial, tried
 from chatapp.staff.review.rows import rows_of
 from chatapp.staff.review.rule_forms import RuleForm
 

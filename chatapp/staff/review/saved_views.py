@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Refused, ReviewSample, ReviewView, User, audit
-from chatapp.models.review_views import MAX_NAME_LENGTH
+from chatapp.models.review.saved_views import MAX_NAME_LENGTH
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.forms import SentForm
 from chatapp.text.visible import VisibleCharField

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST
 
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import ReviewSearch, User, audit
-from chatapp.models.review_searches import MAX_SEARCH_LENGTH
-from chatapp.models.reviews import MAX_REASON_LENGTH
+from chatapp.models.review.reviews import MAX_REASON_LENGTH
+from chatapp.models.search.review_searches import MAX_SEARCH_LENGTH
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.forms import SentForm
 from chatapp.text.indexing import terms

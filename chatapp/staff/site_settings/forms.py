@@ -8,8 +8,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.forms import BoundField
 
 from chatapp.models import Installation, Logo, Upstream
-from chatapp.models.branding import OWN_ACCENT, OWN_NAME
-from chatapp.models.logos import MAX_BYTES, MAX_PIXELS, MEDIA_TYPES, TOO_LARGE, logo_of
+from chatapp.models.platform.branding import OWN_ACCENT, OWN_NAME
+from chatapp.models.platform.logos import MAX_BYTES, MAX_PIXELS, MEDIA_TYPES, TOO_LARGE, logo_of
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 from chatapp.upstream.wire.images import Image

@@ -8,7 +8,8 @@ from django.views.decorators.http import require_http_methods
 
 from chatapp import catalogue
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.models import Installation, Upstream, branding
+from chatapp.models import Installation, Upstream
+from chatapp.models.platform import branding
 from chatapp.staff.people.log import record
 from chatapp.staff.site_settings.forms import SettingsForm
 

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from chatapp.models import Upstream
-from chatapp.models.upstreams import validate_offered_models
+from chatapp.models.platform.upstreams import validate_offered_models
 from chatapp.staff.admin.upstreams import UpstreamForm
 from chatapp.staff.people.forms import GivenForm
 from chatapp.text.multiline import MultilineField

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from chatapp.catalogue import Offer
 from chatapp.models import DailyUsage, Upstream, UpstreamFailure
-from chatapp.models.calendar import day_of
+from chatapp.models.platform.calendar import day_of
 from chatapp.upstream.wire.errors import ErrorKind
 
 DAYS = 30

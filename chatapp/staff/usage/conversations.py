@@ -10,7 +10,7 @@ from django.db.models import BigIntegerField, Q, QuerySet, Sum
 from django.db.models.expressions import RawSQL
 
 from chatapp.models import Conversation, Message, Usage
-from chatapp.models.daily_usage import SUMS
+from chatapp.models.billing.daily_usage import SUMS
 from chatapp.staff.usage.figures import Figures, added
 
 _SUMS: dict[str, Any] = {

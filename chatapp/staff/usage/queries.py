@@ -18,8 +18,8 @@ from django.db.models import Count, Q, QuerySet, Sum
 from django.utils.timezone import now
 
 from chatapp.models import DailyUsage, MonthlyUsage, User
-from chatapp.models.calendar import day_of
-from chatapp.models.daily_usage import SUMS
+from chatapp.models.billing.daily_usage import SUMS
+from chatapp.models.platform.calendar import day_of
 from chatapp.staff.usage.figures import COMPARED, DRAWN, Figures, added
 
 YEAR = 365

@@ -16,8 +16,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import administrators_only
-from chatapp.models import Conversation, NotHere, User, audit, calendar
-from chatapp.models.daily_usage import SUMS
+from chatapp.models import Conversation, NotHere, User, audit
+from chatapp.models.billing.daily_usage import SUMS
+from chatapp.models.platform import calendar
 from chatapp.staff.usage.charts import PARTS, chart
 from chatapp.staff.usage.conversations import spent
 from chatapp.staff.usage.figures import Figures, change

@@ -12,7 +12,7 @@ from channels.db import database_sync_to_async
 from django.db import OperationalError
 
 from chatapp.models import Conversation, Message, Process, Upstream, User
-from chatapp.models.processes import EXPIRY_SECONDS, ProcessQuerySet
+from chatapp.models.platform.processes import EXPIRY_SECONDS, ProcessQuerySet
 from chatapp.realtime.cluster import Heartbeat, HeartbeatReport, heartbeat
 
 pytestmark = pytest.mark.django_db

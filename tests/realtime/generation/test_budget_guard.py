@@ -6,7 +6,8 @@ from uuid import uuid4
 import pytest
 from django.db import OperationalError
 
-from chatapp.models import BudgetAccount, BudgetHold, Limit, Upstream, Usage, reservations
+from chatapp.models import BudgetAccount, BudgetHold, Limit, Upstream, Usage
+from chatapp.models.billing import reservations
 from chatapp.realtime.generation import budget_guard
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.upstream.wire.dialects import RequestOptions

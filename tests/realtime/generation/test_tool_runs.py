@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from chatapp.models.rounds import RunState, ToolRun
+from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.realtime.generation import tool_runs
 from chatapp.realtime.generation.tool_runs import DENIED, ToolRuns
 from chatapp.tools import ToolResult

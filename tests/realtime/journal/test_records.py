@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.models.rounds import Round, RunState, ToolRun
+from chatapp.models.conversations.rounds import Round, RunState, ToolRun
 from chatapp.realtime.journal.records import (
     LEFT_OUT,
     EventsReceived,

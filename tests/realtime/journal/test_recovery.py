@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from chatapp.models import Message, ReplyImage
-from chatapp.models.rounds import Round, RunState, ToolRun
+from chatapp.models.conversations.rounds import Round, RunState, ToolRun
 from chatapp.realtime.journal import complete_lost_replies
 from chatapp.realtime.journal.records import Heading, line, line_of
 from chatapp.realtime.journal.writing import installation

@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.test import Client
 
 from chatapp.models import Conversation, Installation, Upstream, Usage
-from chatapp.models.limits import Measure
+from chatapp.models.billing.limits import Measure
 from chatapp.realtime.titling import titles
 from chatapp.realtime.worker import shut_down, worker
 from tests.support.allowed import account, limit

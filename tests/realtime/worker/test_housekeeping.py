@@ -15,10 +15,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from chatapp.accounts.erasing import erase
+from chatapp.db.connections import unpooled_connection
 from chatapp.models import Conversation, Message, Upstream, User, audit
-from chatapp.models.connections import unpooled_connection
-from chatapp.models.conversations import ERASED_AT_ONCE
-from chatapp.models.vacuuming import stop_vacuum, vacuum_erased
+from chatapp.models.conversations.conversation import ERASED_AT_ONCE
+from chatapp.models.retention.vacuuming import stop_vacuum, vacuum_erased
 from chatapp.realtime.worker import housekeeping
 from chatapp.realtime.worker.housekeeping import Housekeeping, clean_up
 from tests.support.stored import answered, started_by

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.db import OperationalError
 
-from chatapp.models.search_entries import MESSAGES_AT_ONCE
+from chatapp.models.search.search_entries import MESSAGES_AT_ONCE
 from chatapp.realtime.worker import indexing
 from chatapp.realtime.worker.indexing import Indexing
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatapp.models import Message
-from chatapp.models.rounds import RunState, ToolRun
+from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.rendering.fragments import LiveReply, snapshot_fragment
 from chatapp.rendering.markdown.budgets import WORK_A_TURN
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError

@@ -3,8 +3,8 @@
 import pytest
 
 from chatapp.models import Message, Usage
-from chatapp.models.extras import Extras
-from chatapp.models.rounds import RunState
+from chatapp.models.conversations.extras import Extras
+from chatapp.models.conversations.rounds import RunState
 from chatapp.rendering.fragments import words
 from chatapp.upstream.wire.model_list import Ability, ListedModel
 

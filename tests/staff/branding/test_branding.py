@@ -16,9 +16,10 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp.accounts.second_factor import MFAAdapter
-from chatapp.colours import DARK, readable
-from chatapp.models import AuditEvent, Installation, Logo, User, branding
-from chatapp.models.logos import MAX_BYTES
+from chatapp.models import AuditEvent, Installation, Logo, User
+from chatapp.models.platform import branding
+from chatapp.models.platform.colours import DARK, readable
+from chatapp.models.platform.logos import MAX_BYTES
 from tests.support.pictures import SVG, WEBP, claimed_png, jpeg, png
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from chatapp.accounts.erasing import erase
 from chatapp.models import AuditDetail, AuditEvent, BudgetAccount, Limit, Price, Upstream, User
-from chatapp.models.limits import Measure
-from chatapp.models.prices import DOLLAR
+from chatapp.models.billing.limits import Measure
+from chatapp.models.billing.prices import DOLLAR
 from chatapp.staff.limits.forms import LimitForm
 from tests.conftest import signed_in
 from tests.support.allowed import limit, priced

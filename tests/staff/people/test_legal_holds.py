@@ -13,7 +13,7 @@ from chatapp.accounts import erasures
 from chatapp.accounts.erasing import erase
 from chatapp.chat.bulk_actions import STAY
 from chatapp.models import AuditEvent, Conversation, LegalHold, Upstream, User, audit
-from chatapp.models.legal_holds import KEPT
+from chatapp.models.policies.legal_holds import KEPT
 from tests.accounts.test_erasing import write
 from tests.conftest import confirmed, signed_in
 from tests.support.page import parse

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatapp.models import AuditDetail, AuditEvent, Conversation, Review, ReviewLabel, ReviewNote
-from chatapp.models.reviews import CLAIMED_FOR
+from chatapp.models.review.reviews import CLAIMED_FOR
 from tests.staff.review.conftest import Begin
 from tests.support.page import parse
 from tests.support.reviewer import address

@@ -12,7 +12,7 @@ from django.http import HttpResponseBase
 from django.test import AsyncClient, Client
 
 from chatapp.models import AuditEvent, Conversation, ReviewLabel, User
-from chatapp.models.pseudonyms import IN_EXPORTS, pseudonym
+from chatapp.models.accounts.pseudonyms import IN_EXPORTS, pseudonym
 from chatapp.staff.review import queries
 from chatapp.staff.review.exports import COLUMNS
 from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of

@@ -25,7 +25,7 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.models.pseudonyms import IN_REVIEWS, pseudonym
+from chatapp.models.accounts.pseudonyms import IN_REVIEWS, pseudonym
 from chatapp.staff.review import queries
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in

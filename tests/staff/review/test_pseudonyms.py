@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.test import AsyncClient, Client
 
 from chatapp.models import AuditEvent, Opening, ReviewPolicy, User
-from chatapp.models.pseudonyms import IN_EXPORTS, IN_REVIEWS, pseudonym
+from chatapp.models.accounts.pseudonyms import IN_EXPORTS, IN_REVIEWS, pseudonym
 from tests.conftest import signed_in
 from tests.staff.review.conftest import Begin, review_of
 from tests.support.page import parse

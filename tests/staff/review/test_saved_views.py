@@ -8,15 +8,8 @@ import pytest
 from django.test import Client
 
 from chatapp.accounts.erasing import erase
-from chatapp.models import (
-    AuditEvent,
-    Conversation,
-    ReviewSample,
-    ReviewView,
-    SampleMember,
-    User,
-    review_views,
-)
+from chatapp.models import AuditEvent, Conversation, ReviewSample, ReviewView, SampleMember, User
+from chatapp.models.review import saved_views
 from tests.conftest import PASSWORD, signed_in
 from tests.staff.review.conftest import Begin, review_of
 from tests.staff.review.test_lists import found
@@ -114,7 +107,7 @@ def test_invalid_samples_are_refused(ritas: Client, begin: Begin) -> None:
         assert "from 0.1 to 100" in post(ritas, DRAW, name="One", share=share), share
     assert "nothing to draw from" in post(ritas, DRAW, name="One", share="5", tool="x")
     assert "the filter has errors" in post(ritas, DRAW, name="One", share="5", since="soon")
-    with patch.object(review_views, "MAX_DRAWN", 1):
+    with patch.object(saved_views, "MAX_DRAWN", 1):
         assert "Choose a smaller share" in post(ritas, DRAW, name="One", share="100")
     assert not ReviewSample.objects.exists()
     post(ritas, DRAW, name="One", share="5")
@@ -135,11 +128,11 @@ class DrawsDeleted:
 @pytest.mark.django_db(transaction=True)
 def test_a_chat_deleted_during_the_draw_is_left_out(ritas: Client, begin: Begin) -> None:
     conversation = begin()
-    with patch.object(review_views, "SystemRandom", lambda: DrawsDeleted(1)):
+    with patch.object(saved_views, "SystemRandom", lambda: DrawsDeleted(1)):
         assert "being deleted right now" in post(ritas, DRAW, name="One", share="100")
     assert not ReviewSample.objects.exists()
     once = DrawsDeleted(1)
-    with patch.object(review_views, "SystemRandom", lambda: once):
+    with patch.object(saved_views, "SystemRandom", lambda: once):
         assert "One has 1 chat." in post(ritas, DRAW, name="One", share="100")
     assert SampleMember.objects.get().conversation == conversation
     assert AuditEvent.objects.filter(action="reviewsample.drawn").count() == 1

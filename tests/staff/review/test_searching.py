@@ -15,10 +15,10 @@ from chatapp.models import (
     ReviewSearch,
     Upstream,
     User,
-    full_text_everywhere,
     reindex,
 )
-from chatapp.models.full_text_everywhere import find_everywhere
+from chatapp.models.search import full_text_everywhere
+from chatapp.models.search.full_text_everywhere import find_everywhere
 from chatapp.text.indexing import terms
 from tests.search.conftest import written
 from tests.staff.review.test_exports import parts

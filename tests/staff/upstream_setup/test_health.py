@@ -8,7 +8,7 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from chatapp.models import Conversation, Upstream, UpstreamFailure, User
-from chatapp.models.calendar import day_of
+from chatapp.models.platform.calendar import day_of
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import Failed
 from chatapp.upstream.wire.reply import Ending, Reply

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.models.daily_usage import SUMS
+from chatapp.models.billing.daily_usage import SUMS
 from chatapp.staff.usage.figures import Figures, change
 
 

@@ -16,13 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from chatapp.models import DailyUsage, Message, MonthlyUsage, Upstream, Usage, User, rollup
-from chatapp.models.calendar import day_of
-from chatapp.models.daily_usage import SUMS
+from chatapp.models import DailyUsage, Message, MonthlyUsage, Upstream, Usage, User
+from chatapp.models.billing import rollup
+from chatapp.models.billing.daily_usage import SUMS
+from chatapp.models.platform.calendar import day_of
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
-from tests.models.test_ledger import BOOKED_BY_AN_OLD_PROCESS
-from tests.models.test_ledger import stored as stored_by_an_old_process
+from tests.models.conversations.test_ledger import BOOKED_BY_AN_OLD_PROCESS
+from tests.models.conversations.test_ledger import stored as stored_by_an_old_process
 from tests.support.live import Site, execute, run
 from tests.support.profile import scaled
 from tests.support.stored import MODEL, asked, end, reply_of, started_by

@@ -1,0 +1,378 @@
+"""Reservations: what each running reply has reserved from the accounts that apply to it.
+
+Admitting a prompt holds in each account an upper bound of the prompt plus 2,000 tokens of output,
+or what is left. More is held before half of that is used. If nothing is left, the reply ends where
+its hold does. Its actual cost is charged when it is saved (see `budget_accounts`). A title is
+charged like a reply, but does not count as one: limits on replies per minute or at once ignore it.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from chatapp.db.statements import build, run_together
+from chatapp.models.billing.budget_accounts import HELD, KEPT, TAKEN, BudgetAccount, BudgetHold
+from chatapp.models.billing.limits import Limit, Measure
+from chatapp.models.billing.prices import MILLION, Price
+from chatapp.models.billing.quota_usage import QuotaUsage, nearest_of
+from chatapp.models.billing.usage import Usage
+from chatapp.models.refusals import Refused
+
+if TYPE_CHECKING:
+    from chatapp.models.conversations.messages import Message
+
+OUTPUT = 2_000  # tokens of output that are held at first, and added each time
+MIN_OUTPUT = 50  # with less than this left, a prompt is refused
+# The largest `max_tokens` that is sent. Models refuse a number above their own maximum, and 4,096
+# is the smallest common one. Beyond it, the hold decides when a reply has to end.
+MAX_REQUESTED = 4_096
+UNBOUNDED = 10**12
+# On average a token has no more bytes than this, in any text worth reading. An upstream that sends
+# more than this per requested token ignores `max_tokens`.
+BYTES_A_TOKEN = 8
+
+
+@dataclass
+class Reservation:
+    """The reservation of one reply or title. Counts concern the running request, in tokens, as
+    upper bounds."""
+
+    message: UUID
+    holds: dict[int, BudgetHold]  # by account
+    price: Price | None
+    prompt: int = 0
+    output: int = 0  # held
+    affordable: int = 0  # output that the accounts had room for when last read
+    earlier: Usage = field(default_factory=Usage.nothing)  # of requests that have ended
+    written: int = 0  # bytes; at least the number of tokens
+    max_tokens: int | None = None  # sent to the upstream, as the total over all choices
+    near: QuotaUsage | None = None  # the most used limit before this reply, if it is nearly used up
+    was_refused: bool = False  # the last time it asked for more
+
+    @property
+    def used(self) -> int:
+        """Upper bound of the output so far, in tokens."""
+        if self.max_tokens is None or self.written > BYTES_A_TOKEN * self.max_tokens:
+            return self.written
+        return min(self.written, self.max_tokens)
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether over half of the hold is used and the upstream may write beyond it."""
+        is_enough = self.max_tokens is not None and self.output >= self.max_tokens
+        return self.is_bounded and not is_enough and 2 * self.used > self.output
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the reply has to end: it has used its hold and can't get more."""
+        if not self.is_bounded:
+            return False
+        if self._is_capped:
+            return self.used > self.output
+        return self.was_refused and self.used >= self.output
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether a limit on tokens or money applies, not only one on the number of replies."""
+        holds = self.holds.values()
+        return any(hold.held and hold.account.limit.is_of_tokens for hold in holds)
+
+    @property
+    def _is_capped(self) -> bool:
+        return self.max_tokens is not None and self.max_tokens <= self.output
+
+    def tell(self, most: int | None) -> None:
+        """Begin a request whose `max_tokens` is `most`; None if the upstream is sent none."""
+        self.max_tokens, self.written, self.was_refused = most, 0, False
+
+    def need(self, limit: Limit, prompt: int, output: int) -> int:
+        """Return what the reply has to hold of an account for this prompt and output."""
+        if limit.measure == Measure.TOKENS:
+            return _tokens(self.earlier) + prompt + output
+        if limit.measure == Measure.MONEY and self.price:
+            return _money(self.earlier, self.price) + self.price.at_most(prompt, output)
+        return 1 if limit.measure == Measure.AT_ONCE else 0
+
+    def within(self, account: BudgetAccount, prompt: int) -> int:
+        """Return the tokens of output that the account has room for, including what this reply
+        holds of it already.
+
+        Limits on the number of replies were checked once, when this one was admitted.
+        """
+        hold = self.holds[account.pk]
+        if not account.limit.is_of_tokens and (
+            hold.held or account.limit.measure == Measure.A_MINUTE
+        ):
+            return UNBOUNDED
+        room = account.left + hold.held
+        room -= self.need(account.limit, prompt, 0)
+        if room < 0:
+            return -1
+        if account.limit.measure == Measure.TOKENS:
+            return room
+        dearest = self.price.dearest_output if self.price else 0
+        if account.limit.measure == Measure.MONEY and dearest:
+            return room * MILLION // dearest
+        return UNBOUNDED
+
+    def hold(
+        self, accounts: Collection[BudgetAccount], prompt: int, output: int, least: int
+    ) -> BudgetAccount | None:
+        """Hold what the prompt and `output` may cost, or as much output as is left.
+
+        If less than `least` is left, change nothing and return the account that lacks it.
+        """
+        mine = [one for one in accounts if one.pk in self.holds]
+        tightest = min(mine, key=lambda one: self.within(one, prompt), default=None)
+        self.affordable = self.within(tightest, prompt) if tightest else UNBOUNDED
+        if tightest and self.affordable < least:
+            return tightest
+        self.prompt, self.output = prompt, min(output, self.affordable)
+        for account in mine:
+            hold = self.holds[account.pk]
+            held = self.need(account.limit, prompt, self.output)
+            account.held = max(0, account.held + held - hold.held)
+            hold.held = held
+        return None
+
+
+class PlannedRequest(NamedTuple):
+    """One request to an upstream, named by the key that its ledger row will have."""
+
+    key: UUID
+    upstream: int | None
+    model: str
+    process: UUID  # that sends it
+
+
+def admit(
+    user: int, replies: "Sequence[Message]", prompt_tokens: "Callable[[Message], int]"
+) -> Mapping[UUID, Reservation]:
+    """Reserve budget for replies that are about to be requested: for all of them or none.
+
+    Call it in the transaction that stores them. `prompt_tokens` returns an upper bound of what is
+    sent for a reply. Returns reservations by reply; replies that no limit applies to have none.
+    Raises `Refused`.
+    """
+    limits = Limit.concerning(user)
+    concerning = {
+        reply.pk: [one for one in limits if one.concerns(reply.upstream_id, reply.model)]
+        for reply in replies
+    }
+    for reply in replies:
+        reply.is_limited = bool(concerning[reply.pk])
+    wanted = {one.pk: one for some in concerning.values() for one in some}
+    if not wanted:
+        return {}
+    # Others wait for the locked rows until the transaction ends, so find out first what we can.
+    known = {
+        reply.pk: (prompt_tokens(reply), Price.holding(reply.upstream_id, reply.model))
+        for reply in replies
+        if concerning[reply.pk]
+    }
+    accounts = _locked(list(wanted.values()), user)
+    reservations = {}
+    for reply in replies:
+        if mine := [one for one in accounts if one.limit in concerning[reply.pk]]:
+            assert reply.streamed_by
+            asking = PlannedRequest(reply.pk, reply.upstream_id, reply.model, reply.streamed_by)
+            reservations[reply.pk] = _admitted(asking, mine, *known[reply.pk])
+    _take(reservations.values(), accounts)
+    return reservations
+
+
+def admit_title(user: int, asking: PlannedRequest, prompt_tokens: int) -> Reservation | None:
+    """Reserve budget for titling one of this person's conversations; None if no limit applies.
+
+    Call it in a transaction. Raises `Refused`.
+    """
+    limits = [
+        one
+        for one in Limit.concerning(user)
+        if one.is_of_tokens and one.concerns(asking.upstream, asking.model)
+    ]
+    if not limits:
+        return None
+    price = Price.holding(asking.upstream, asking.model)
+    accounts = _locked(limits, user)
+    reservation = _admitted(asking, accounts, prompt_tokens, price)
+    _take([reservation], accounts)
+    return reservation
+
+
+# For each upstream, an upper bound of the tokens of the tools that it was last sent.
+known_tools: dict[int, int] = {}
+
+
+def tools_of(upstream: int | None) -> int:
+    """Return the tokens that tools may add to a prompt for this upstream, as far as is known.
+
+    The writer that sends them knows the actual number, and holds more if needed (`admit_again`).
+    """
+    return known_tools.get(upstream, 0) if upstream else 0
+
+
+def remember_tools(upstream: int, tokens: int) -> None:
+    known_tools[upstream] = tokens
+
+
+@contextmanager
+def together(reservations: Iterable[Reservation]) -> Iterator[None]:
+    """A transaction in which these may hold more. If it fails, each holds what it held before."""
+    before = [
+        (one, one.prompt, one.output, one.was_refused, one.holds, _held(one))
+        for one in reservations
+    ]
+    try:
+        with transaction.atomic():
+            yield
+    except BaseException:
+        for reservation, prompt, output, was_refused, holds, held in before:
+            reservation.prompt, reservation.output, reservation.was_refused = (
+                prompt,
+                output,
+                was_refused,
+            )
+            reservation.holds = holds
+            for key, hold in holds.items():
+                hold.held = held[key]
+        raise
+
+
+def _held(reservation: Reservation) -> dict[int, int]:
+    return {key: hold.held for key, hold in reservation.holds.items()}
+
+
+def grow(reservations: Iterable[Reservation]) -> None:
+    """Hold more for each of these, as far as there is more. Call it within `together`."""
+    wanting = list(reservations)
+    accounts = _locked_of(wanting)
+    for reservation in wanting:
+        _drop_removed(reservation, accounts)
+        output = 2 * reservation.used + OUTPUT
+        if reservation.max_tokens is not None:
+            output = max(min(output, reservation.max_tokens), reservation.used + 1)
+        refusing = reservation.hold(accounts, reservation.prompt, output, reservation.output + 1)
+        reservation.was_refused = refusing is not None
+    _keep(accounts, wanting)
+
+
+def admit_again(reservation: Reservation, prompt: int, earlier: Usage) -> bool:
+    """Return whether a reply may send one more request, after `earlier` usage, and hold its cost.
+
+    Does not query the database if the prompt is covered by what is held already.
+    """
+    if not earlier.total_tokens and prompt <= reservation.prompt:
+        return True
+    reservation.earlier = earlier
+    with together([reservation]):
+        accounts = _locked_of([reservation])
+        _drop_removed(reservation, accounts)
+        if reservation.hold(accounts, prompt, OUTPUT, MIN_OUTPUT):
+            return False
+        _keep(accounts, [reservation])
+    return True
+
+
+def _admitted(
+    asking: PlannedRequest, accounts: Sequence[BudgetAccount], prompt: int, price: Price | None
+) -> Reservation:
+    holds = {
+        one.pk: build(BudgetHold, message=asking.key, account=one, process=asking.process)
+        for one in accounts
+    }
+    for account in accounts:
+        _count_in(account)
+    reservation = Reservation(asking.key, holds, price, near=nearest_of(accounts))
+    if lacking := reservation.hold(accounts, prompt, OUTPUT, MIN_OUTPUT):
+        raise Refused(refusal(lacking, reservation.need(lacking.limit, prompt, MIN_OUTPUT)))
+    return reservation
+
+
+def _take(reservations: Collection[Reservation], accounts: Collection[BudgetAccount]) -> None:
+    if not accounts:  # all limits were removed just now
+        return
+    kept = ((KEPT, one) for one in accounts)
+    taken = ((TAKEN, hold) for reservation in reservations for hold in reservation.holds.values())
+    run_together(*kept, *taken)
+
+
+def _count_in(account: BudgetAccount) -> None:
+    """Count one more reply for this minute; raises `Refused`."""
+    if account.limit.measure != Measure.A_MINUTE:
+        return
+    if account.left <= 0:
+        raise Refused(refusal(account, 1))
+    account.spent += 1
+
+
+def refusal(account: BudgetAccount, needed: int) -> str:
+    """Return the sentence for the person: which limit it is, when it resets, whom to ask."""
+    limit = account.limit
+    whose = "Your limit" if limit.user_id or account.user_id else "The limit"
+    what = f"{whose} of {limit.amount(limit.cap)}{limit.per}"
+    of = limit.model or (limit.upstream.name if limit.upstream else "")
+    if of:
+        what += f" with {of}"
+    elif not (limit.user_id or account.user_id):
+        what += f" for the group {limit.group}" if limit.group else " for everybody"
+    ask = f"Ask {limit.whom_to_ask or 'an administrator'} for more"
+    if limit.measure == Measure.AT_ONCE:
+        return f"{what} is reached. Wait for a reply to finish, or stop one. Your text is kept."
+    if account.left <= 0:
+        what += " is used up"
+    else:
+        left, may_need = limit.amount(account.left), limit.amount(needed)
+        what += f" leaves {left}, and this may need {may_need}"
+    if account.held and limit.is_of_tokens:
+        what += ", counting what is reserved for running replies"
+    return f"{what}. {_when_to_retry(limit, ask)} Your text is kept."
+
+
+def _when_to_retry(limit: Limit, ask: str) -> str:
+    if limit.measure == Measure.A_MINUTE:
+        return "Send it again in a minute."
+    resets = limit.resets_at(timezone.now())
+    return f"It resets on {limit.said(resets)}. {ask}." if resets else f"{ask}."
+
+
+def _locked(limits: list[Limit], user: int) -> list[BudgetAccount]:
+    found = BudgetAccount.locked(limits, user)
+    if len(found) < len(limits):
+        BudgetAccount.make_missing(limits, user)
+        found = BudgetAccount.locked(limits, user)
+    return found
+
+
+def _locked_of(reservations: Iterable[Reservation]) -> list[BudgetAccount]:
+    return BudgetAccount.locked_again(
+        {key for reservation in reservations for key in reservation.holds}
+    )
+
+
+def _drop_removed(reservation: Reservation, accounts: Iterable[BudgetAccount]) -> None:
+    """Drop the holds of limits that were removed meanwhile."""
+    left = {one.pk for one in accounts}
+    reservation.holds = {key: hold for key, hold in reservation.holds.items() if key in left}
+
+
+def _keep(accounts: Iterable[BudgetAccount], reservations: Iterable[Reservation]) -> None:
+    KEPT.run(*accounts)
+    HELD.run(*(hold for reservation in reservations for hold in reservation.holds.values()))
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.upper_total_tokens or usage.total_tokens or 0
+
+
+def _money(usage: Usage, price: Price) -> int:
+    if usage.has_reported_cost and usage.cost is not None:
+        return usage.cost
+    if usage.upper_total_tokens is not None:
+        return price.at_most(usage.upper_prompt_tokens or 0, usage.upper_completion_tokens or 0)
+    return price.cost(usage.tokens)

@@ -1,0 +1,239 @@
+"""The ledger: what replies and titles cost in tokens and money, and who asked for them.
+
+A row outlives the message it was booked for, its conversation and its person. The cost in money is
+as certain as the tokens: reported, or estimated as they are.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self
+from uuid import UUID
+
+from django.db import models
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from chatapp.db.statements import Insert, build
+from chatapp.models.accounts.users import User
+from chatapp.models.billing.prices import Price
+from chatapp.models.platform.calendar import day_of
+from chatapp.models.platform.upstreams import Upstream
+from chatapp.upstream.wire.estimates import Estimate
+from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.reply import Ending
+
+if TYPE_CHECKING:
+    from chatapp.models.conversations.messages import Message
+
+AT_ONCE = 1000  # rows, to stay below PostgreSQL's maximum number of parameters
+COUNTS = tuple(TokenUsage.__dataclass_fields__)
+REPORTED = {"source": "reported"}  # in place of a price
+UPPER = {"upper_prompt_tokens": "prompt_tokens", "upper_completion_tokens": "completion_tokens"}
+
+# Upper bound of a reply's tokens in a query; for rows older than the upper figures, the total.
+AT_MOST = Coalesce(
+    models.F("upper_prompt_tokens") + models.F("upper_completion_tokens"),
+    "total_tokens",
+    output_field=models.BigIntegerField(),
+)
+
+
+class Usage(models.Model):
+    """What a reply or a title cost, with the counts that the wire formats define.
+
+    If it is estimated, the counts are the likely ones and `upper_…` the upper bounds, see
+    `chatapp.upstream.wire.estimates`.
+
+    The key is that of the message, so that a reply is booked once, whichever process ends it; or
+    that of the conversation that got a title. There are no foreign key constraints: what a row
+    names may be deleted, and a process of the previous version, which does not know the ledger, can
+    delete people and upstreams that appear in it.
+    """
+
+    class Kind(models.TextChoices):
+        REPLY = "reply"
+        TITLE = "title"
+
+    class Provenance(models.TextChoices):
+        REPORTED = "reported"
+        ESTIMATED = "estimated"
+        UNKNOWN = "unknown"
+
+    message = models.OneToOneField(
+        "chatapp.Message",
+        models.DO_NOTHING,
+        primary_key=True,
+        db_constraint=False,
+        related_name="usage",
+    )
+    user = models.ForeignKey(
+        User,
+        models.SET_NULL,
+        null=True,
+        db_constraint=False,
+        db_index=False,
+        related_name="usage",
+    )
+    upstream = models.ForeignKey(
+        Upstream, models.SET_NULL, null=True, db_constraint=False, db_index=False, related_name="+"
+    )
+    upstream_name = models.CharField(max_length=100, default="", db_default="")
+    model = models.CharField(max_length=200, default="", db_default="")
+    kind = models.CharField(max_length=5, choices=Kind, default=Kind.REPLY, db_default=Kind.REPLY)
+    # Empty if a process of the previous version booked it; see `conversations.ledger`.
+    booked_at = models.DateTimeField(null=True)
+    day = models.DateField(null=True)  # in the installation's time zone; the sums are by day
+    ending = models.CharField(
+        max_length=14, default="", db_default="", choices=[(one.value, one.value) for one in Ending]
+    )
+    first_token_ms = models.PositiveBigIntegerField(null=True)
+    duration_ms = models.PositiveBigIntegerField(null=True)
+    provenance = models.CharField(max_length=9, choices=Provenance)
+    prompt_tokens = models.PositiveBigIntegerField(null=True)
+    completion_tokens = models.PositiveBigIntegerField(null=True)
+    total_tokens = models.PositiveBigIntegerField(null=True)
+    cached_tokens = models.PositiveBigIntegerField(null=True)
+    cache_write_tokens = models.PositiveBigIntegerField(null=True)
+    reasoning_tokens = models.PositiveBigIntegerField(null=True)
+    prompt_audio_tokens = models.PositiveBigIntegerField(null=True)
+    completion_audio_tokens = models.PositiveBigIntegerField(null=True)
+    accepted_prediction_tokens = models.PositiveBigIntegerField(null=True)
+    rejected_prediction_tokens = models.PositiveBigIntegerField(null=True)
+    upper_prompt_tokens = models.PositiveBigIntegerField(null=True)
+    upper_completion_tokens = models.PositiveBigIntegerField(null=True)
+    # In nano-dollars, as the gateway reported it or computed from `price`; None if neither is
+    # known.
+    cost = models.PositiveBigIntegerField(null=True)
+    price = models.JSONField(null=True, editable=False)  # `Price.as_record`, or `REPORTED`
+
+    class Meta:
+        verbose_name_plural = "usage"
+        indexes = [
+            models.Index(fields=["user", "booked_at"]),
+            models.Index(fields=["day"], condition=models.Q(day=None), name="usage_of_no_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.total_tokens} tokens ({self.provenance})"
+
+    @classmethod
+    def counted(cls, provenance: "Usage.Provenance", tokens: TokenUsage | None) -> Self:
+        counts = {name: getattr(tokens, name) for name in COUNTS} if tokens else {}
+        return build(cls, provenance=provenance, **counts)
+
+    @classmethod
+    def estimated(cls, estimate: Estimate) -> Self:
+        usage = cls.counted(cls.Provenance.ESTIMATED, estimate.middle)
+        usage.upper_prompt_tokens = estimate.upper.prompt_tokens
+        usage.upper_completion_tokens = estimate.upper.completion_tokens
+        return usage
+
+    @classmethod
+    def nothing(cls) -> Self:
+        """Return the usage of a reply that ended before its upstream was asked."""
+        return cls.estimated(Estimate(TokenUsage(0, 0, 0), TokenUsage(0, 0, 0)))
+
+    def of_reply(self, reply: "Message") -> Self:
+        """Fill in the reply that had this cost, for booking; return self."""
+        self.message = reply
+        self.ending = reply.ending
+        self.first_token_ms = _milliseconds(reply.time_to_first_token)
+        self.duration_ms = _milliseconds(reply.duration)
+        self._charge(
+            reply.conversation.user_id, reply.upstream, reply.model, asked_at=reply.created_at
+        )
+        return self
+
+    def of_title(self, conversation: UUID, user: int, upstream: Upstream, model: str) -> Self:
+        """Fill in the conversation that got its title for this cost, for booking; return self."""
+        self.message_id, self.kind = conversation, self.Kind.TITLE
+        self._charge(user, upstream, model, asked_at=timezone.now())
+        return self
+
+    def forget_erased_person(self) -> None:
+        """Clear the person if they have been erased. Call it in a transaction, which locks them."""
+        person = User.objects.select_for_update().filter(pk__in=[self.user_id]).first()
+        self.user_id = person.pk if person else None
+
+    def _charge(
+        self, user: int, upstream: Upstream | None, model: str, *, asked_at: datetime
+    ) -> None:
+        self.user_id = user
+        self.upstream, self.upstream_name = upstream, upstream.name if upstream else ""
+        self.model, self.booked_at = model, timezone.now()
+        self.day = day_of(self.booked_at)
+        if self.has_reported_cost:
+            self.price = REPORTED
+            return
+        self.cost = self.price = None
+        price = Price.holding(upstream.pk if upstream else None, model, asked_at)
+        if price and self.total_tokens is not None:
+            self.cost, self.price = price.cost(self.tokens), price.as_record()
+
+    @property
+    def has_reported_cost(self) -> bool:
+        """Whether the gateway reported what it charged."""
+        return self.cost is not None and self.price in (None, REPORTED)
+
+    @classmethod
+    def book(cls, usages: Iterable[Self]) -> None:
+        """Store each as the only row of its message, replacing one that exists: another process may
+        have ended a reply that its own process knows more of."""
+        rows = list(usages)
+        for start in range(0, len(rows), AT_ONCE):
+            _BOOKED.run_as_one(*rows[start : start + AT_ONCE])
+
+    @classmethod
+    def of_rounds(cls, records: Iterable[Mapping[str, Any]]) -> Self:
+        """Return the sum over a reply's requests.
+
+        It is reported if all are, unknown if none is known, and otherwise estimated, since it
+        leaves something out or contains guesses.
+        """
+        records = list(records)
+        known = [one for one in records if one["provenance"] != cls.Provenance.UNKNOWN]
+        sums = {
+            name: sum(one[name] for one in known if one.get(name) is not None)
+            for name in COUNTS
+            if any(one.get(name) is not None for one in known)
+        }
+        if any(one.get("cost") is None for one in records):
+            sums.pop("cost", None)  # a partial cost would be taken for the whole
+        if any(one.get(upper) is not None for upper in UPPER for one in known):
+            sums |= {upper: sum(_at_most(one, upper) for one in known) for upper in UPPER}
+        reported = all(one["provenance"] == cls.Provenance.REPORTED for one in records)
+        provenance = cls.Provenance.ESTIMATED if known else cls.Provenance.UNKNOWN
+        return cls(provenance=cls.Provenance.REPORTED if reported else provenance, **sums)
+
+    @property
+    def tokens(self) -> TokenUsage:
+        counts = {name: getattr(self, name) for name in COUNTS}
+        main = {name: counts[name] or 0 for name in COUNTS[:3]}
+        return TokenUsage(**(counts | main))
+
+    @property
+    def upper_total_tokens(self) -> int | None:
+        """Upper bound of the tokens if the usage is estimated, else None."""
+        if self.upper_prompt_tokens is None or self.upper_completion_tokens is None:
+            return None
+        return self.upper_prompt_tokens + self.upper_completion_tokens
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the counts and their provenance as JSON, to be kept for a round."""
+        counts = {name: getattr(self, name) for name in COUNTS}
+        counts |= {name: getattr(self, name) for name in UPPER if getattr(self, name) is not None}
+        return counts | {"provenance": self.provenance}
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else max(0, round(seconds * 1000))
+
+
+def _at_most(record: Mapping[str, Any], upper: str) -> int:
+    count = record.get(upper)
+    return (record[UPPER[upper]] or 0) if count is None else int(count)
+
+
+_BOOKED = Insert(
+    Usage, replacing=[field.name for field in Usage._meta.local_fields if not field.primary_key]
+)

@@ -1,0 +1,147 @@
+"""Where a conversation is filed: in the person's list, a project, the archive, or the trash.
+
+Actions on many conversations are queryset methods, so that one selected row and five hundred work
+alike. Everything loaded for a person is loaded from what is `kept`: the trash is found only through
+the trash, and by nobody once its days are over.
+"""
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Self
+from uuid import UUID
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from chatapp.db.locks import one_at_a_time
+from chatapp.db.statements import Parameter
+from chatapp.models.policies.legal_holds import UnderLegalHold, holding
+from chatapp.models.refusals import Refused
+
+if TYPE_CHECKING:
+    from chatapp.models.conversations.conversation import Conversation  # noqa: F401 - the queryset's model
+
+TRASH_DAYS = 30
+ERASING = "purge"  # the lock of everything that erases conversations automatically
+MAX_PINNED = 100  # per person, since the sidebar shows all of them
+
+IS_KEPT = models.Q(trashed_at=None)
+# An index is used only if its condition matches the query's, so both use these.
+IS_LISTED = IS_KEPT & models.Q(archived_at=None, is_temporary=False)
+IS_LOOSE = IS_LISTED & models.Q(project=None)
+IS_IN_PROJECT = IS_LISTED & models.Q(project__isnull=False)
+IS_ARCHIVED = IS_KEPT & models.Q(archived_at__isnull=False, is_temporary=False)
+IS_TRASHED = models.Q(trashed_at__isnull=False)
+IS_REVIEWED = IS_KEPT & models.Q(is_temporary=False)
+ORDER = ("-updated_at", "-id")
+
+# One partial index per shelf: conversations elsewhere cost it nothing.
+INDEXES = [
+    models.Index(
+        fields=["user", "is_pinned", *ORDER], name="conversation_listed", condition=IS_LOOSE
+    ),
+    models.Index(
+        fields=["project", "is_pinned", *ORDER], name="conversation_filed", condition=IS_IN_PROJECT
+    ),
+    models.Index(fields=["user", *ORDER], name="conversation_archived", condition=IS_ARCHIVED),
+    models.Index(fields=["user", *ORDER], name="conversation_trashed", condition=IS_TRASHED),
+    models.Index(fields=["trashed_at"], name="conversation_purged", condition=IS_TRASHED),
+    models.Index(fields=ORDER, name="conversation_reviewed", condition=IS_REVIEWED),
+]
+
+
+class FolderQuerySet(models.QuerySet["Conversation"]):
+    # ---- the shelves
+
+    def kept(self) -> Self:
+        """Those that may be opened, which is everything outside the trash."""
+        return self.filter(IS_KEPT)
+
+    def loose(self) -> Self:
+        """Those in the list that belong to no project."""
+        return self.filter(IS_LOOSE)
+
+    def filed(self, project: UUID | None) -> Self:
+        """Those of a project."""
+        return self.filter(IS_IN_PROJECT, project=project)
+
+    def archived(self) -> Self:
+        return self.filter(IS_ARCHIVED)
+
+    def trashed(self) -> Self:
+        """Those that can be restored."""
+        return self.filter(IS_TRASHED, trashed_at__gt=_end_of_days())
+
+    def held(self) -> Self:
+        """Those that a legal hold keeps from being erased."""
+        return self.filter(is_held())
+
+    # ---- a page of one
+
+    def after(self, used: datetime | Parameter, pk: UUID | Parameter) -> Self:
+        """Those that follow the given position in the order of last use."""
+        # Written this way so that the index answers it: an OR would scan all rows.
+        return self.filter(updated_at__lte=used).exclude(updated_at=used, pk__gte=pk)
+
+    def since(self, used: datetime | Parameter, pk: UUID | Parameter) -> Self:
+        """Those that precede the given position, the nearest first."""
+        rest = self.filter(updated_at__gte=used).exclude(updated_at=used, pk__lte=pk)
+        return rest.order_by("updated_at", "id")
+
+    # ---- actions
+
+    def pin(self) -> int:
+        """Pin them; raises `Refused` if the person would have more than `MAX_PINNED`."""
+        user = self.values_list("user", flat=True).first()
+        pinned = self.model._default_manager.filter(user=user, is_pinned=True, trashed_at=None)
+        if pinned.count() + self.filter(is_pinned=False).count() > MAX_PINNED:
+            raise Refused(f"You can pin at most {MAX_PINNED} chats. Unpin some first.")
+        return self.update(is_pinned=True)
+
+    def unpin(self) -> int:
+        return self.update(is_pinned=False)
+
+    def archive(self) -> int:
+        return self.update(archived_at=timezone.now())
+
+    def unarchive(self) -> int:
+        return self.update(archived_at=None)
+
+    def trash(self) -> int:
+        return self.filter(IS_KEPT).update(trashed_at=timezone.now())
+
+    def restore(self) -> int:
+        """Move them from the trash back to where they were."""
+        return self.trashed().update(trashed_at=None)
+
+    def discard(self) -> int:
+        """Delete them for good: they are hidden at once, and the next `purge` deletes them first.
+        What is under a legal hold stays in the trash."""
+        over = _end_of_days() - timedelta(days=TRASH_DAYS)
+        return self.trashed().exclude(is_held()).update(trashed_at=over)
+
+    def purgeable(self) -> Self:
+        """Those whose days in the trash are over and that are not under a legal hold."""
+        return self.filter(IS_TRASHED, trashed_at__lte=_end_of_days()).exclude(is_held())
+
+    def purge(self) -> bool:
+        """Delete a portion of what is `purgeable`; return whether there was any.
+
+        Runs in one process at a time, for a few hundred messages, so that nobody waits long.
+        """
+        with suppress(UnderLegalHold), transaction.atomic(), one_at_a_time(ERASING):
+            conversation = self.purgeable().order_by("trashed_at", "id").first()
+            if conversation and not conversation.erase_newest():
+                conversation.delete()
+            return conversation is not None
+        return True  # a new legal hold: the next call leaves that conversation out
+
+
+def is_held() -> models.Exists:
+    """Return the condition that a legal hold keeps a conversation from being erased."""
+    return holding("user", "pk")
+
+
+def _end_of_days() -> datetime:
+    """Return the moment before which what was moved to the trash is no longer there."""
+    return timezone.now() - timedelta(days=TRASH_DAYS)

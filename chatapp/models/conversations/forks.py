@@ -1,0 +1,158 @@
+"""Fork a conversation: copy a branch into a new conversation.
+
+Text, tool calls, images and the metadata of each reply are copied. Costs are not, so that nothing
+is counted twice.
+
+A branch may be long, and nobody else can write to SQLite during a transaction, so it is copied in
+several short ones. Until the last one, the new conversation is a temporary one that no tab has
+open: no list shows it, and if copying is interrupted, the sweep of temporary conversations deletes
+it.
+"""
+
+import uuid
+from dataclasses import dataclass, field
+
+from django.db import connection, models, transaction
+from django.db.models.functions import Cast, Coalesce, Length
+
+from chatapp.concurrency.token_bucket import TokenBucket
+from chatapp.models.accounts.users import User
+from chatapp.models.conversations import branches, storage
+from chatapp.models.conversations.conversation import MAX_TITLE_LENGTH, Conversation
+from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.locked_message import GONE, locked_message
+from chatapp.models.conversations.messages import STORED, Message
+from chatapp.models.refusals import Refused
+
+MESSAGES_AT_ONCE = 200
+BYTES_AT_ONCE = 512 * 1024
+ROW_BYTES = 1024  # of a message, besides its text
+OF_A_FORK = " (fork)"
+STREAMS = "This reply is still being written. Stop it first, or wait for it to finish."
+LONG_FIELDS = (
+    "content",
+    "reasoning",
+    "refusal",
+    "earlier_rounds",
+    "tool_runs",
+    "extras_record",
+    "logprobs",
+)
+COPIED_IMAGES = """
+INSERT INTO chatapp_replyimage (message_id, position, media_type, data)
+SELECT %s, position, media_type, data FROM chatapp_replyimage WHERE message_id = %s
+"""
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A person's request to fork the conversation at a message."""
+
+    message: uuid.UUID
+
+    @transaction.atomic
+    def begin(self, user: User, hourly: TokenBucket) -> "Copying":
+        """Store the new conversation, empty and hidden.
+
+        `hourly` counts the bytes that this person may still store now. Raises `Refused`.
+        """
+        last = locked_message(user, self.message)
+        if last.is_streaming:
+            raise Refused(STREAMS)
+        ids = branches.ancestors(last.pk, branches.ANY)[::-1]
+        sizes = _sizes(ids)
+        size = sum(sizes)
+        storage.take_room(user, size, hourly)
+        fork = _fork_of(last.conversation, size)
+        copies = {pk: uuid.uuid4() for pk in ids}
+        fork.active_leaf = copies[last.pk]
+        fork.begin()
+        return Copying(fork, copies, _steps(ids, sizes), last.conversation.is_temporary)
+
+
+@dataclass
+class Copying:
+    """A fork that is being copied, step by step."""
+
+    conversation: Conversation
+    copies: dict[uuid.UUID, uuid.UUID]
+    steps: list[list[uuid.UUID]]
+    stays_temporary: bool
+    _done: int = field(default=0, init=False)
+
+    @transaction.atomic
+    def step(self, _user: User) -> bool:
+        """Copy some messages; return whether they were the last. Raises `Refused`."""
+        _copy(self.steps[self._done], self.copies, self.conversation)
+        self._done += 1
+        if self._done < len(self.steps):
+            return False
+        if not self.stays_temporary:
+            self.conversation.is_temporary = False
+            self.conversation.save(update_fields=["is_temporary"])
+        return True
+
+
+def _sizes(ids: list[uuid.UUID]) -> list[int]:
+    """Return the bytes of each message: its texts, its images, and an allowance for the row."""
+    text = models.Value(ROW_BYTES) + sum(
+        Coalesce(storage.Octets(Cast(name, models.TextField())), 0) for name in LONG_FIELDS
+    )
+    rows = Message.objects.filter(pk__in=ids).order_by()
+    of_text = dict(rows.annotate(text=text).values_list("pk", "text"))
+    images = ReplyImage.objects.filter(message__in=ids).values("message").order_by()
+    of_images = dict(
+        images.annotate(size=models.Sum(Length("data"))).values_list("message", "size")
+    )
+    return [of_text[pk] + of_images.get(pk, 0) for pk in ids]
+
+
+def _steps(ids: list[uuid.UUID], sizes: list[int]) -> list[list[uuid.UUID]]:
+    """Cut the branch into pieces, each copied in a short transaction."""
+    steps: list[list[uuid.UUID]] = [[]]
+    room = BYTES_AT_ONCE
+    for pk, size in zip(ids, sizes, strict=True):
+        if steps[-1] and (size > room or len(steps[-1]) == MESSAGES_AT_ONCE):
+            steps.append([])
+            room = BYTES_AT_ONCE
+        steps[-1].append(pk)
+        room -= size
+    return steps
+
+
+def _fork_of(conversation: Conversation, size: int) -> Conversation:
+    title = conversation.title.removesuffix(OF_A_FORK)[: MAX_TITLE_LENGTH - len(OF_A_FORK)]
+    return Conversation(
+        user_id=conversation.user_id,
+        title=f"{title.rstrip()}{OF_A_FORK}",
+        titled_by=conversation.titled_by,
+        project_id=conversation.project_id,
+        is_temporary=True,
+        stored_bytes=size,
+    )
+
+
+def _copy(ids: list[uuid.UUID], copies: dict[uuid.UUID, uuid.UUID], fork: Conversation) -> None:
+    """Store copies of these messages, in this order. Raises `Refused` if one was deleted."""
+    found = Message.objects.filter(deleted_at=None).in_bulk(ids)
+    if len(found) < len(ids):  # deleted since the copying began
+        raise Refused(GONE)
+    messages = [found[pk] for pk in ids]
+    for message in messages:
+        message.pk = copies[message.pk]
+        message.conversation = fork
+        message.parent_id = copies[message.parent_id] if message.parent_id else None
+        message.sequence = message.streamed_by = message.indexed_at = None
+    STORED.run(*messages)
+    pk = Message._meta.pk
+    with_images = [
+        old for old, message in zip(ids, messages, strict=True) if message.extras.image_count
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            COPIED_IMAGES,
+            [
+                [pk.get_db_prep_value(one, connection) for one in (copies[old], old)]
+                for old in with_images
+            ],
+        )

@@ -1,0 +1,66 @@
+"""Complete rows of the ledger that lack the person or the day, so that the sums (`rollup`) count
+them.
+
+Rows from before there was a ledger are completed after `migrate`, a few at a time, because replies
+that end meanwhile must not wait long. Rows that a process of the previous version books during an
+upgrade are completed by workers later. This can be removed in the version after 0.4.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+from django.apps import AppConfig
+from django.apps import apps as global_apps
+from django.core.exceptions import FieldDoesNotExist
+from django.db import connections
+from django.db.models import BigIntegerField, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Cast, Coalesce, Now
+from django.db.models.signals import post_migrate
+from django.dispatch import receiver
+
+from chatapp.models.billing import rollup
+from chatapp.models.billing.usage import Usage
+from chatapp.models.conversations.messages import Message
+
+AT_ONCE = 1000
+
+
+@receiver(post_migrate)
+def after_migrating(sender: AppConfig, using: str, apps: Any = global_apps, **_: object) -> None:
+    if sender.name != "chatapp":
+        return
+    with suppress(LookupError, FieldDoesNotExist):  # migrated back to a version without sums
+        apps.get_model("chatapp", "Usage")._meta.get_field("day")
+        rollup.make_triggers(connections[using])
+        while complete():
+            pass
+
+
+def complete() -> int:
+    """Complete one batch of rows from their messages; return how many there were.
+
+    Fills in the person, the ending and the day. A row without a message gets no person.
+    """
+    keys = list(Usage.objects.filter(day=None).values_list("pk", flat=True)[:AT_ONCE])
+    if not keys:
+        return 0
+    incomplete = Usage.objects.filter(pk__in=keys, day=None)
+    replies = Message.objects.filter(pk=OuterRef("pk")).order_by()
+    incomplete.filter(booked_at=None).update(
+        user=Subquery(replies.values("conversation__user")),
+        upstream=Subquery(replies.values("upstream")),
+        upstream_name=Coalesce(Subquery(replies.values("upstream__name")), Value("")),
+        model=Coalesce(Subquery(replies.values("model")), Value("")),
+        booked_at=Coalesce(Subquery(replies.values("created_at")), Now()),
+    )
+    incomplete.filter(Q(ending="") | Q(ending="streaming"), kind=Usage.Kind.REPLY).update(
+        ending=Coalesce(Subquery(replies.values("ending")), Value("")),
+        first_token_ms=Subquery(_milliseconds(replies, "time_to_first_token")),
+        duration_ms=Subquery(_milliseconds(replies, "duration")),
+    )
+    rollup.name_days(incomplete)
+    return len(keys)
+
+
+def _milliseconds(replies: QuerySet[Message], field: str) -> Any:
+    return replies.annotate(ms=Cast(F(field) * 1000, BigIntegerField())).values("ms")

@@ -1,0 +1,358 @@
+"""The `Message` model: prompts and replies, stored as a tree."""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, Self
+
+from django.db import DatabaseError, models, transaction
+from django.db.models.base import ModelBase
+from django.utils import timezone
+from django.utils.text import Truncator
+
+from chatapp.db.statements import Insert, Update
+from chatapp.models.accounts.users import User
+from chatapp.models.billing import budget_accounts
+from chatapp.models.billing.usage import Usage
+from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.replies import StoredReply
+from chatapp.models.conversations.rounds import ToolRun
+from chatapp.models.platform.processes import Process
+from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
+from chatapp.models.policies import legal_holds
+from chatapp.upstream.wire.estimates import PromptSize, estimate
+from chatapp.upstream.wire.history import GO_ON
+from chatapp.upstream.wire.reply import Ending, Reply
+
+if TYPE_CHECKING:
+    from chatapp.models.conversations.feedback import Feedback
+
+# One running reply per slot of a conversation. The name begins with the constraint's name in the
+# previous version, because that version's processes recognise the error by it.
+ONE_STREAMS = "message_one_streams_a_slot"
+PURGED_AT_ONCE = 500  # messages
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    def of(self, user: User) -> Self:
+        """Messages in a person's conversations, without deleted ones and without the trash."""
+        kept = self.filter(conversation__user=user, conversation__trashed_at=None)
+        return kept.filter(deleted_at=None)
+
+    def streaming(self) -> Self:
+        return self.filter(ending=Message.STREAMING)
+
+    def interrupt_orphans(self) -> int:
+        """End the replies of dead processes as interrupted, and return their number."""
+        return self.orphans().interrupt()
+
+    def interrupt(self) -> int:
+        """End those that are streaming, book each at its last known cost, return their number."""
+        with transaction.atomic(self.db):
+            # A process that hangs, or whose host is gone, may hold its row locks for a long time.
+            related = self.streaming().select_related("conversation", "upstream")
+            streaming = related.defer("upstream__api_key")
+            lost = list(streaming.select_for_update(skip_locked=True, of=("self",)))
+            ended = Message.objects.filter(pk__in=[message.pk for message in lost])
+            ended.update(ending=Ending.INTERRUPTED, usage_so_far=None)
+            for message in lost:
+                message.ending = Ending.INTERRUPTED
+            usages = [message.stored_usage() for message in lost]
+            Usage.book(usages)
+            budget_accounts.settle(usages)
+        return len(lost)
+
+    def purgeable(self, before: datetime) -> Self:
+        """Messages that were deleted before this moment and are not under a legal hold."""
+        held = legal_holds.holding("conversation__user", "conversation")
+        return self.filter(deleted_at__lt=before).exclude(held)
+
+    def purge_deleted(self, before: datetime) -> int:
+        """Remove messages that were deleted before this moment, at most `PURGED_AT_ONCE`; return
+        how many were removed.
+
+        The newest go first so that no delete cascades: everything below a deleted message was
+        deleted no later. Messages under a legal hold stay.
+        """
+        newest = models.F("sequence").desc(nulls_last=True), "-created_at", "-id"
+        gone = self.purgeable(before)
+        ordered = gone.order_by("conversation", *newest)
+        with transaction.atomic(self.db):
+            some = dict(ordered.values_list("pk", "conversation__user")[:PURGED_AT_ONCE])
+            legal_holds.lock(list(set(some.values())))
+            still = list(gone.filter(pk__in=some).values_list("pk", flat=True))
+            Message.objects.filter(pk__in=still).only("pk").delete()
+        return len(still)
+
+    def orphans(self) -> Self:
+        """Streaming replies whose process no longer exists."""
+        owner = Process.objects.filter(pk=models.OuterRef("streamed_by"))
+        return self.streaming().exclude(models.Exists(owner))
+
+    def checkpoint(self, replies: Iterable["Message"]) -> None:
+        """Save the text so far of replies, unless they have ended in the database."""
+        growing = [message for message in replies if message.is_streaming]
+        with transaction.atomic(self.db):
+            _GROWN.run(*growing)
+
+
+_IS_REPLY = models.Q(role="assistant", deleted_at=None)
+# Indexes for reviewers' queries. Each covers everything that its query reads of a message.
+REVIEWED = [
+    models.Index(
+        fields=["conversation", "upstream"], condition=_IS_REPLY, name="reply_of_conversation"
+    ),
+    models.Index(
+        fields=["conversation"],
+        condition=models.Q(is_flagged=True, deleted_at=None),
+        name="message_flagged",
+    ),
+    # Deleted messages are few, so this index answers both "not deleted" and "due to be purged".
+    models.Index(
+        fields=["id"], condition=models.Q(deleted_at__isnull=False), name="message_deleted"
+    ),
+]
+
+
+class Message(StoredReply):
+    """A prompt or a reply. A reply's `parent` is its prompt; a prompt's is the reply before it."""
+
+    class Role(models.TextChoices):
+        USER = "user"
+        ASSISTANT = "assistant"
+
+    # Enough to know its place in the branch, whether it has ended, and what was sent with it.
+    KNOWN_BY = ("parent", "ending", "slot", "created_at")
+    SAID = (  # the fields from which `as_chat_messages` builds what an upstream is sent
+        "parent",
+        "deleted_at",
+        "role",
+        "is_continuation",
+        "reasoning",
+        "content",
+        "refusal",
+        "upstream",
+        "model",
+        "earlier_rounds",
+        "tool_runs",
+        "extras_record",
+    )
+    OTHER_CHOICES = (  # overwritten in the other choices when their reply is saved a second time
+        "reasoning",
+        "content",
+        "refusal",
+        "tool_runs",
+        "extras_record",
+        "ending",
+        "finish_reason",
+        "response_id",
+        "service_tier",
+        "system_fingerprint",
+        "error",
+        "logprobs",
+        "moderation",
+        "is_flagged",
+        "duration",
+        "indexed_at",
+    )
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(
+        "chatapp.Conversation", models.CASCADE, related_name="messages"
+    )
+    parent = models.ForeignKey("self", models.CASCADE, null=True, related_name="children")
+    role = models.CharField(max_length=9, choices=Role)
+    is_continuation = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="A prompt that nobody typed: it asks for the rest of the reply before it.",
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+    # When the present text was indexed for search; saving another text resets it to None.
+    indexed_at = models.DateTimeField(null=True, editable=False)
+    # Set by a database trigger (see `sequence`), so no clock orders messages.
+    sequence = models.BigIntegerField(null=True, editable=False)
+
+    objects = models.Manager.from_queryset(MessageQuerySet)()
+    siblings: list["Message"]
+    is_limited = True  # assumed until `reservations.admit` has looked whether a limit applies
+
+    class Meta:
+        ordering = [models.F("sequence").asc(nulls_first=True), "created_at", "choice", "id"]
+        indexes = [
+            models.Index(fields=["conversation", "sequence"]),
+            models.Index(
+                fields=["created_at"],
+                condition=models.Q(indexed_at=None),
+                name="message_to_be_indexed",
+            ),
+            *REVIEWED,
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["conversation", "slot"],
+                condition=models.Q(ending="streaming"),
+                name=ONE_STREAMS,
+            )
+        ]
+
+    def __str__(self) -> str:
+        text = "continued" if self.is_continuation else Truncator(self.content).chars(60)
+        return f"{self.role}: {text}"
+
+    def save(
+        self,
+        *,
+        force_insert: bool | tuple[ModelBase, ...] = False,
+        force_update: bool = False,
+        using: str | None = None,
+        update_fields: Iterable[str] | None = None,
+    ) -> None:
+        """Save as usual, but never overwrite `sequence`, which the database sets."""
+        if update_fields is None and not self._state.adding:
+            names = (field.name for field in self._meta.concrete_fields if not field.primary_key)
+            update_fields = [name for name in names if name != "sequence"]
+        super().save(
+            force_insert=force_insert,
+            force_update=force_update,
+            using=using,
+            update_fields=update_fields,
+        )
+
+    @property
+    def is_prompt(self) -> bool:
+        return self.role == self.Role.USER
+
+    @property
+    def known_feedback(self) -> "Feedback | None":
+        """The feedback if it was loaded with the message; never queries, so rendering can't."""
+        is_read = Message.feedback.is_cached(self)
+        return getattr(self, "feedback", None) if is_read else None
+
+    def is_beside(self, other: "Message") -> bool:
+        """Whether both answer the same prompt and were requested at the same moment."""
+        return (self.parent_id, self.created_at) == (other.parent_id, other.created_at)
+
+    def as_chat_messages(self, asked: "Message | None" = None) -> list[dict[str, object]]:
+        """Return the chat messages that an upstream is sent for this message.
+
+        If tools were called, and `asked` (the reply about to be written) is by the same model of
+        the same upstream, they include the model's own extras and the reasoning of all rounds.
+        """
+        if not self.earlier_rounds:
+            return plain_chat_messages(self)
+        is_same = asked and (asked.upstream_id, asked.model) == (self.upstream_id, self.model)
+        reasoning_field = self.extras.reasoning_field if is_same else ""
+        *earlier, last = self.rounds
+        called = [
+            one
+            for round in earlier
+            for one in round.as_chat_messages(reasoning_field, with_extras=bool(is_same))
+        ]
+        answer = plain_chat_messages(self)
+        if answer and reasoning_field:
+            answer[0][reasoning_field] = last.reasoning
+        return [*called, *answer]
+
+    def stored_usage(self) -> Usage:
+        """Return the usage of a reply known only from the database: that of its last checkpoint,
+        or else an estimate from the stored text."""
+        if self.usage_so_far:
+            usage = Usage(**self.usage_so_far)
+        else:
+            history = self.conversation.said_until(self.parent_id).history()
+            reply = Reply()
+            reply.reasoning_parts = [self.reasoning]
+            reply.answer_parts, reply.refusal_parts = [self.content], [self.refusal]
+            last = Usage.estimated(estimate(PromptSize.of(history), [reply]))
+            earlier = (round["usage"] for round in self.earlier_rounds)
+            usage = Usage.of_rounds([*earlier, last.as_record()])
+        return usage.of_reply(self)
+
+    def save_reply(self, usage: Usage, others: Sequence["Message"] = ()) -> None:
+        """Save a reply that has ended, its cost, and the other choices of its response.
+
+        It replaces the ending if another process took this one for dead and ended the reply.
+        Raises `DatabaseError` if the reply was deleted meanwhile, after its cost is booked.
+        """
+        usage.of_reply(self)
+        self.usage_so_far = self.indexed_at = None
+        images = [image for one in (self, *others) for image in one.image_rows()]
+        with transaction.atomic():
+            is_stored = _ENDED.run(self)
+            if not is_stored:
+                usage.forget_erased_person()
+            Usage.book([usage])
+            if self.is_limited:
+                budget_accounts.settle([usage])
+            if self.ending in FAILURES and self.upstream_id:
+                kind = self.error["kind"] if self.error else self.ending
+                UpstreamFailure.count_one(self.upstream_id, kind)
+            if others and is_stored:
+                _OTHER_CHOICE.run(*others)
+            if images and is_stored:
+                ReplyImage.objects.bulk_create(images, ignore_conflicts=True)
+        if not is_stored:
+            raise DatabaseError("the reply has been deleted")
+
+    def image_rows(self) -> list[ReplyImage]:
+        """The new images as unsaved rows."""
+        return [
+            ReplyImage(message=self, position=place, media_type=one.media_type, data=one.data)
+            for place, one in enumerate(self.new_images)
+        ]
+
+    def other_choice(self, reply: Reply, ending: Ending) -> "Message":
+        """Return a sibling of this message: another choice of the same response."""
+        other = Message(
+            id=uuid.uuid5(self.pk, f"choice {reply.choice}"),  # stable if it is saved twice
+            conversation=self.conversation,
+            parent_id=self.parent_id,
+            role=self.role,
+            upstream=self.upstream,
+            model=self.model,
+            choice=reply.choice,
+            duration=self.duration,
+        )
+        other.take(reply, map(ToolRun.of, reply.tool_calls))
+        other.finish(reply, ending)
+        return other
+
+
+def texts_of(message: Message) -> list[str]:
+    """Return the texts of each round: answer, refusal, reasoning. Empty texts are left out."""
+    texts = ((one.content, one.refusal, one.reasoning) for one in message.rounds)
+    return [text for round in texts for text in round if text]
+
+
+class Plain(Protocol):
+    """The part of a message that is sent if it has no tool calls."""
+
+    @property
+    def role(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def refusal(self) -> str: ...
+    @property
+    def is_continuation(self) -> bool: ...
+
+
+def plain_chat_messages(message: Plain) -> list[dict[str, object]]:
+    """Return the chat messages for a message's text. A refusal counts as the model's text."""
+    text = "\n\n".join(text for text in (message.content, message.refusal) if text.strip())
+    content = GO_ON if message.is_continuation else text
+    return [{"role": message.role, "content": content}] if content else []
+
+
+STORED = Insert(Message)
+_GROWN = Update(Message, Message.GROWING, where=("id", "ending"))
+_ENDED = Update(
+    Message,
+    [
+        *(one.name for one in StoredReply._meta.local_fields if one.name not in Message.GIVEN),
+        "indexed_at",
+    ],
+)
+_OTHER_CHOICE = Insert(Message, replacing=Message.OTHER_CHOICES)

@@ -1,0 +1,200 @@
+"""The fields of a message that hold a reply: text, usage, how it arrived and how it ended."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from typing import Any
+
+import msgspec
+from django.db import models
+
+from chatapp.models.conversations.extras import Extras
+from chatapp.models.conversations.rounds import Round, ToolRun
+from chatapp.models.platform.upstreams import Upstream
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.images import MAX_IMAGES, Image
+from chatapp.upstream.wire.logprobs import shown_tokens
+from chatapp.upstream.wire.reply import Ending, Reply
+
+# Endings after which a reply can't be continued.
+WHOLE = frozenset(
+    {
+        "",
+        "streaming",
+        Ending.COMPLETE,
+        Ending.REFUSED,
+        Ending.CONTENT_FILTER,
+        Ending.NO_ANSWER,
+    }
+)
+
+
+class _Encoder(json.JSONEncoder):
+    """Encode with msgspec: the standard library's encoder holds the GIL, and so delays every
+    stream, for five times as long."""
+
+    def encode(self, o: Any) -> str:
+        return msgspec.json.encode(o).decode()
+
+
+class LargeJSONField(models.JSONField):
+    """A JSON field for hundreds of thousands of values. Migrations see Django's `JSONField`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{"encoder": _Encoder, **options})
+
+    def deconstruct(self) -> Any:
+        name, _, arguments, options = super().deconstruct()
+        del options["encoder"]
+        return name, "django.db.models.JSONField", arguments, options
+
+
+class StoredReply(models.Model):
+    """The reply part of a message, which grows and then ends.
+
+    The methods change only this object; the caller saves it.
+    """
+
+    STREAMING = "streaming"
+    GROWING = (  # what a checkpoint saves
+        "reasoning",
+        "content",
+        "refusal",
+        "earlier_rounds",
+        "tool_runs",
+        "extras_record",
+        "time_to_first_token",
+        "reasoning_duration",
+        "usage_so_far",
+    )
+    GIVEN = (
+        "streamed_by",
+        "upstream",
+        "model",
+        "choice",
+        "slot",
+    )  # set when the reply begins, and never changed
+
+    reasoning = models.TextField(blank=True)
+    content = models.TextField(blank=True)
+    refusal = models.TextField(blank=True)
+
+    ending = models.CharField(
+        max_length=14,
+        blank=True,
+        choices=[(STREAMING, STREAMING)] + [(ending.value, ending.value) for ending in Ending],
+        help_text="Why a reply ended; empty for prompts.",
+    )
+    finish_reason = models.CharField(max_length=50, blank=True)
+    streamed_by = models.UUIDField(null=True, editable=False, help_text="The id of the process.")
+    upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    response_id = models.CharField(max_length=200, blank=True, help_text="The upstream's own id.")
+    error = models.JSONField(null=True, blank=True)
+    time_to_first_token = models.FloatField(null=True, help_text="Seconds.")
+    reasoning_duration = models.FloatField(null=True, help_text="Seconds.")
+    duration = models.FloatField(null=True, help_text="Seconds, from request to ending.")
+    choice = models.PositiveSmallIntegerField(default=0, help_text="Index among several choices.")
+    slot = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="Index among several models asked at once."
+    )
+    earlier_rounds = models.JSONField(
+        default=list, blank=True, help_text="The rounds before the last tool calls."
+    )
+    tool_runs = models.JSONField(default=list, blank=True, help_text="The last round's tool calls.")
+    usage_so_far = models.JSONField(
+        null=True, editable=False, help_text="`Usage.as_record`, while the reply streams."
+    )
+    extras_record = models.JSONField(
+        null=True,
+        blank=True,
+        db_column="extras",
+        help_text="What came with the text; see `extras`.",
+    )
+    logprobs = LargeJSONField(null=True, blank=True, help_text="Tokens and their probability.")
+    moderation = models.JSONField(null=True, blank=True)
+    is_flagged = models.BooleanField(
+        default=False, help_text="Flagged by the upstream's moderation."
+    )
+    service_tier = models.CharField(max_length=100, blank=True)
+    system_fingerprint = models.CharField(max_length=200, blank=True)
+
+    # Collected from the reply's earlier rounds while it is written.
+    earlier_extras = Extras()
+    earlier_images: tuple[Image, ...] = ()
+    new_images: tuple[Image, ...] = ()  # to be saved
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_streaming(self) -> bool:
+        return self.ending == self.STREAMING
+
+    @property
+    def has_logprobs(self) -> bool:
+        if "logprobs" in self.get_deferred_fields():
+            return bool(getattr(self, "keeps_logprobs", False))
+        return bool(self.logprobs)
+
+    @property
+    def upstream_error(self) -> UpstreamError | None:
+        """The upstream's error, or None."""
+        if not self.error:
+            return None
+        kind = self.error["kind"]
+        known = ErrorKind(kind) if kind in list(ErrorKind) else ErrorKind.STREAM_ERROR
+        return UpstreamError(**{**self.error, "kind": known})
+
+    @property
+    def rounds(self) -> list[Round]:
+        """The reply's rounds, oldest first; most replies have one."""
+        runs = [ToolRun.from_record(run) for run in self.tool_runs]
+        last = Round(self.reasoning, self.content, self.refusal, runs)
+        return [*map(Round.from_record, self.earlier_rounds), last]
+
+    @property
+    def can_be_continued(self) -> bool:
+        """Whether the reply is incomplete and has text to continue from."""
+        return self.ending not in WHOLE and bool(self.content or self.earlier_rounds)
+
+    @property
+    def said(self) -> str:
+        """The answer text of all rounds, as the model wrote it."""
+        texts = (text for round in self.rounds for text in (round.content, round.refusal))
+        return "\n\n".join(filter(None, texts))
+
+    @property
+    def extras(self) -> Extras:
+        """What came with the reply besides its text."""
+        return Extras.from_record(self.extras_record)
+
+    def keep_round(self, round: Round, reply: Reply) -> None:
+        """Append a round that has ended to the earlier ones."""
+        self.earlier_rounds.append(round.as_record())
+        self.earlier_extras = self.earlier_extras.plus(reply)
+        self.earlier_images += tuple(reply.images)
+
+    def take(self, reply: Reply, tool_runs: Iterable[ToolRun] = ()) -> None:
+        """Copy the text and tool calls that the last round has so far."""
+        self.reasoning, self.content, self.refusal = reply.reasoning, reply.answer, reply.refusal
+        self.tool_runs = [run.as_record() for run in tool_runs]
+        # Images are counted once they are there to be shown.
+        extras = replace(self.earlier_extras.plus(reply), image_count=0)
+        self.extras_record = extras.as_record()
+
+    def finish(self, reply: Reply, ending: Ending) -> None:
+        """Copy the reply's final state; `save_reply` saves it."""
+        self.ending = ending
+        self.new_images = (*self.earlier_images, *reply.images)[:MAX_IMAGES]
+        extras = replace(self.earlier_extras.plus(reply), image_count=len(self.new_images))
+        self.extras_record = extras.as_record()
+        self.finish_reason = reply.finish_reason[:50]
+        self.response_id = reply.response_id[:200]
+        self.service_tier = reply.service_tier[:100]
+        self.system_fingerprint = reply.system_fingerprint[:200]
+        self.error = asdict(reply.error) if reply.error else None
+        self.logprobs = [token.as_record() for token in shown_tokens(reply.logprobs)] or None
+        if reply.moderation:
+            self.moderation = asdict(reply.moderation)
+            self.is_flagged = reply.moderation.is_flagged

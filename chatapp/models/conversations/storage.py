@@ -1,0 +1,60 @@
+"""A quota for what people store without asking a model: forks, projects and notes on replies.
+
+Limits on replies don't bound these, so each person may store a number of bytes in total, and a part
+of it per hour.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.functions import Coalesce
+from django.db.models.sql.compiler import SQLCompiler
+from django.template.defaultfilters import filesizeformat
+
+from chatapp.concurrency.token_bucket import TokenBucket
+from chatapp.models.accounts.users import User
+from chatapp.models.refusals import Refused
+
+FULL = (
+    "Your forks, projects and notes take up {used} of the {allowed} you may use, and this needs "
+    "{needed}. Delete some that you no longer need, from the trash too, or ask an administrator "
+    "for more space."
+)
+TOO_FAST = "You have stored as much as is allowed within an hour. Try again later."
+
+
+class Octets(models.Func):
+    """The length of a text in UTF-8 bytes."""
+
+    function = "octet_length"
+    output_field = models.BigIntegerField()
+
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
+    ) -> tuple[str, tuple[Any, ...]]:
+        template = "length(cast(%(expressions)s AS blob))"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
+def take_room(user: User, size: int, hourly: TokenBucket, *, in_place_of: int = 0) -> None:
+    """Take `size` bytes from the person's quota, in place of the `in_place_of` bytes they replace.
+
+    `hourly` holds the bytes that the person may still store now. Raises `Refused`.
+    """
+    used, allowed = _used_by(user), settings.CHATAPP_STORED_BYTES_PER_PERSON
+    if size > in_place_of and used - in_place_of + size > allowed:
+        shown = {"used": used, "allowed": allowed, "needed": size}
+        raise Refused(FULL.format(**{name: filesizeformat(n) for name, n in shown.items()}))
+    if not hourly.has(size):
+        raise Refused(TOO_FAST)
+    hourly.take(size)
+
+
+def _used_by(user: User) -> int:
+    in_chats = user.conversations.order_by().aggregate(n=Coalesce(models.Sum("stored_bytes"), 0))
+    in_projects = user.projects.order_by().aggregate(
+        n=Coalesce(models.Sum(Octets("name") + Octets("instructions")), 0)
+    )
+    return int(in_chats["n"] + in_projects["n"])

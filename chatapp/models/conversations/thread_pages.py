@@ -1,0 +1,162 @@
+"""What a page shows of a conversation: a window of one branch, and whether more lies beyond it.
+
+No more messages are read than are shown, however long the branch is.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+from uuid import UUID
+
+from django.db import models
+
+from chatapp.db.statements import Parameter, PreparedIn
+from chatapp.models.conversations import branches
+from chatapp.models.conversations.messages import Message
+
+if TYPE_CHECKING:
+    from chatapp.models.conversations.conversation import Conversation
+
+WINDOW = 30  # messages on a page
+MORE = 40  # messages loaded when the reader reaches an end of the window
+
+
+@dataclass(frozen=True)
+class ThreadPage:
+    """A conversation as it is shown: some messages of a branch, oldest first.
+
+    If the branch ends in several replies that were requested at once and none was chosen, they are
+    shown side by side below their prompt, which is the last message of the thread.
+    """
+
+    conversation: "Conversation"
+    thread: list[Message]
+    end: Message | None = None  # of the branch, with the fields in `Message.KNOWN_BY`
+    streaming: Sequence[Message] = ()  # in any process
+    together: Sequence[Message] = ()  # the replies side by side, `end` first; or none
+    beside: Sequence[Message] = ()  # the same as they are shown, if this window reaches them
+    has_earlier: bool = False
+    has_later: bool = False
+    follows: bool = False  # it only continues what a page has already
+
+    @property
+    def head(self) -> Message | None:
+        """The last message that is shown; the prompt of replies side by side."""
+        return self.thread[-1] if self.thread else None
+
+    @property
+    def leaf(self) -> UUID | None:
+        """The message to remember so that the same end is found again."""
+        if self.end is None:
+            return None
+        return self.end.parent_id if self.together else self.end.pk
+
+    @property
+    def ending(self) -> str:
+        """The ending of the last message that is shown; of replies side by side, all of them."""
+        last = self.beside or self.thread[-1:]
+        return " ".join(message.ending for message in last)
+
+    @property
+    def shown(self) -> list[Message]:
+        return [*self.thread, *self.beside]
+
+    def is_known(self, head: UUID | None, ending: str) -> bool:
+        """Whether a page that ends with message `head` in this state is complete."""
+        endings = " ".join(one.ending for one in self.together or filter(None, [self.end]))
+        return (self.leaf, endings) == (head, ending)
+
+    def runs(self, reply: UUID) -> bool:
+        """Whether this reply is shown and was still streaming when it was read."""
+        return any(message.pk == reply and message.is_streaming for message in self.shown)
+
+    def newest(self) -> Self:
+        """Return the view with the last messages of the branch."""
+        found = branches.ancestors(self.end.pk, WINDOW + 1) if self.end else []
+        return self._with(reversed(found[:WINDOW]), has_earlier=len(found) > WINDOW)
+
+    def around(self, at: UUID) -> Self:
+        """Return the view with a message of the branch, and those before and after it."""
+        assert self.end
+        below = branches.path_down(at, self.end.pk, WINDOW // 2 + 2)[1:]
+        after = below[: WINDOW // 2]
+        above = branches.ancestors(at, WINDOW - len(after) + 1)
+        before = above[: WINDOW - len(after)]
+        return self._with(
+            [*reversed(before), *after],
+            has_earlier=len(above) > len(before),
+            has_later=len(below) > len(after),
+        )
+
+    def before(self, message: UUID) -> Self:
+        """Return the view with the messages before this one."""
+        found = branches.ancestors(message, MORE + 2)[1:]
+        return self._with(reversed(found[:MORE]), has_earlier=len(found) > MORE)
+
+    def after(self, message: UUID) -> Self:
+        """Return the view with the messages of the branch after this one."""
+        assert self.end
+        found = branches.path_down(message, self.end.pk, MORE + 2)[1:]
+        return self._with(found[:MORE], has_later=len(found) > MORE)
+
+    def prompts(self) -> list[UUID]:
+        """Return the prompts that the owner typed on this branch, oldest first."""
+        return branches.prompts(self.end.pk) if self.end else []
+
+    def since(self, head: UUID | None, ending: str | None = None) -> Self:
+        """Return what a page lacks that ends with message `head` in the state `ending`.
+
+        Returns the whole view if `head` is not among its messages.
+        """
+        ids = [message.pk for message in self.thread]
+        if head not in ids:
+            return self
+        index = ids.index(head)
+        is_last = index == len(ids) - 1
+        known = self.ending if is_last else self.thread[index].ending
+        missing = self.thread[index + 1 if known == ending else index :]
+        beside = self.beside if missing else ()
+        return replace(self, thread=missing, beside=beside, has_earlier=False, follows=True)
+
+    def _with(
+        self, ids: Iterable[UUID], *, has_earlier: bool = False, has_later: bool = False
+    ) -> Self:
+        """Return the view with these messages, and the replies side by side if it reaches them."""
+        wanted = list(ids)
+        several = len(self.together) if self.end and self.end.pk in wanted[-1:] else 0
+        read = _read(self.conversation, [*wanted, *(one.pk for one in self.together[1:several])])
+        beside = {one.pk for one in self.together[:several]}
+        return replace(
+            self,
+            thread=[message for message in read if message.pk not in beside],
+            beside=[message for message in read if message.pk in beside],
+            has_earlier=has_earlier,
+            has_later=has_later,
+        )
+
+
+def _read(conversation: "Conversation", ids: Iterable[UUID]) -> list[Message]:
+    """Return the messages with these ids, in this order, as they are shown.
+
+    Each gets `siblings`: all messages with the same parent, oldest first, itself included.
+    """
+    wanted = list(ids)
+    found = {message.pk: message for message in _SHOWN.all(wanted)}
+    messages = [found[pk] for pk in wanted if pk in found]
+    families = branches.siblings(conversation.pk, messages) if messages else {}
+    for message in messages:
+        message.conversation = conversation
+        message.siblings = families[message.parent_id]
+    return messages
+
+
+def _shown(*ids: Parameter) -> "models.QuerySet[Message]":
+    # Filter by id alone, or SQLite would scan all messages of the conversation.
+    related = Message.objects.filter(pk__in=ids, deleted_at=None)  # type: ignore[misc]
+    # The key takes long to decrypt and the log probabilities long to read, while others wait.
+    related = related.defer("upstream__api_key", "logprobs")
+    related = related.select_related("usage", "upstream", "feedback")
+    return related.annotate(keeps_logprobs=models.Q(logprobs__isnull=False)).order_by()
+
+
+_SHOWN = PreparedIn(_shown, Message._meta.pk)

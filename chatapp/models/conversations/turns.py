@@ -1,0 +1,257 @@
+"""Turns: a person's prompt, stored together with the reply that will answer it.
+
+Every lookup starts from the `User` who asks, so nobody reaches another person's messages. `worker`
+is the process that will stream the reply; if it is None, nothing new is stored.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from chatapp.db.statements import Query, build
+from chatapp.models.accounts.users import User
+from chatapp.models.billing import reservations
+from chatapp.models.billing.reservations import Reservation
+from chatapp.models.conversations import branches
+from chatapp.models.conversations.branch_history import BranchHistory
+from chatapp.models.conversations.conversation import TEMPORARY, Conversation
+from chatapp.models.conversations.locked_message import GONE, locked_message
+from chatapp.models.conversations.messages import Message
+from chatapp.models.platform.tool_servers import ToolServer
+from chatapp.models.platform.upstreams import ModelChoice, Upstream
+from chatapp.models.policies.review_policies import ReviewPolicy
+from chatapp.models.refusals import Refused
+from chatapp.upstream.wire.estimates import PromptSize
+from chatapp.upstream.wire.history import History
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A stored prompt, the reply to come, and the part of the branch that is sent with them."""
+
+    before: BranchHistory
+    prompt: Message
+    reply: Message
+    tool_servers: Sequence[ToolServer] = ()  # whose tools the model may call
+    instructions: str = ""  # sent first, as the system message
+    is_repeated: bool = False
+    is_retry: bool = False  # of an existing prompt, which has other replies already
+    others: Sequence["Turn"] = ()  # the same prompt, sent to other models at the same time
+    reservation: Reservation | None = None  # if limits apply to the reply
+    policy: ReviewPolicy | None = None  # if the turn begins a conversation: its policy
+
+    @property
+    def replies(self) -> list[Message]:
+        """All replies that answer the prompt in this turn."""
+        return [self.reply, *(turn.reply for turn in self.others)]
+
+    @property
+    def head(self) -> UUID:
+        """The last message on a page that shows this turn, see `View.head`."""
+        return self.prompt.pk if self.others else self.reply.pk
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.prompt.conversation
+
+    @property
+    def history(self) -> History:
+        """What the upstream is sent."""
+        prompt = History.of(self.prompt.as_chat_messages(self.reply))
+        messages = self.before.history(self.reply).followed_by(prompt)
+        if not self.instructions:
+            return messages
+        system = History.of([{"role": "system", "content": self.instructions}])
+        return system.followed_by(messages)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A person's prompt to a model."""
+
+    text: str
+    model: ModelChoice
+    conversation: UUID | None = None  # None begins a new one
+    parent: UUID | None = None  # the reply that it follows
+    id: UUID | None = None  # chosen by the page, so that the prompt is stored only once
+    is_continuation: bool = False  # has no text
+    is_temporary: bool = False  # for a new conversation
+    project: UUID | None = None  # for a new conversation
+    others: Sequence[ModelChoice] = ()  # further models that are sent the prompt
+
+    def store(self, user: User, worker: UUID | None) -> Turn:
+        """Store the prompt, or find it if it is stored already, and return its turn.
+
+        A tab that lost its socket sends its prompt again, perhaps while another worker is storing
+        it. Raises `Refused`.
+        """
+        try:
+            return self._begin(user, worker, self.id or uuid4())
+        except (Refused, IntegrityError):  # look for it only now, since most prompts are new
+            if self.id is None:
+                raise
+            namesake = Message.objects.filter(pk=self.id).select_related("conversation").first()
+            if namesake is None:
+                raise
+        is_same = namesake.conversation.user_id == user.pk and namesake.content == self.text
+        if is_same and namesake.deleted_at is None:
+            end = namesake.conversation.standing(namesake.pk).end
+            return Turn(BranchHistory(), namesake, end or namesake, is_repeated=True)
+        return self._begin(user, worker, uuid4())  # the id is taken by another prompt
+
+    def _begin(self, user: User, worker: UUID | None, pk: UUID) -> Turn:
+        asked = [self.model, *self.others]
+        streamed_by = _admitted(user, worker, len(asked))
+        upstreams = [Upstream.offering(model, user.pk) for model in asked]
+        (first, model), *others = zip(upstreams, (one.name for one in asked), strict=True)
+        with transaction.atomic():
+            conversation, before = self._find_branch(user)
+            prompt, *replies = conversation.ask(
+                pk,
+                self.text,
+                before.end,
+                first,
+                model,
+                streamed_by,
+                is_continuation=self.is_continuation,
+                others=others,
+            )
+            policy = None if before.end else ReviewPolicy.of(conversation)
+            admitted = _reserve(user, before, prompt, replies)
+        turn, *beside = (
+            Turn(
+                before,
+                prompt,
+                reply,
+                _tool_servers(upstream, user),
+                conversation.instructions,
+                reservation=admitted.get(reply.pk),
+            )
+            for upstream, reply in zip(upstreams, replies, strict=True)
+        )
+        for reply in replies:
+            reply.siblings = replies
+        return replace(turn, others=beside, policy=policy)
+
+    def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory]:
+        """Return the conversation of the prompt and the branch that it follows."""
+        if self.conversation:
+            conversation = Conversation.held(user, self.conversation)
+            return conversation, conversation.said(self.parent)
+        # If the project is gone or isn't this person's, the conversation begins without one.
+        project = user.projects.filter(pk=self.project).first() if self.project else None
+        title = TEMPORARY if self.is_temporary else Conversation.title_of(self.text)
+        begun = build(
+            Conversation, user=user, title=title, project=project, is_temporary=self.is_temporary
+        )
+        return begun, BranchHistory()
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """A request to continue a reply that is incomplete."""
+
+    reply: UUID
+    model: ModelChoice
+    id: UUID | None = None  # as in `Prompt`
+
+    def store(self, user: User, worker: UUID | None) -> Turn:
+        """Store a prompt without text that asks for the rest; return its turn. Raises `Refused`."""
+        replies = Message.objects.of(user).filter(role=Message.Role.ASSISTANT)
+        reply = replies.filter(pk=self.reply).defer("logprobs").first()
+        if reply is None:
+            raise Refused(GONE)
+        if not reply.can_be_continued:
+            raise Refused("That reply is complete or still being written. Nothing to continue.")
+        if reply.children.filter(deleted_at=None).exclude(pk=self.id or reply.pk).exists():
+            raise Refused("The chat has moved on since that reply. Reload the page.")
+        prompt = Prompt("", self.model, reply.conversation_id, reply.pk, self.id, True)
+        return prompt.store(user, worker)
+
+
+@dataclass(frozen=True)
+class Edit(Prompt):
+    """A prompt in place of an earlier one, which stays as its sibling."""
+
+    edited: UUID | None = None
+
+    def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory]:
+        if self.edited is None:
+            return super()._find_branch(user)
+        edited = locked_message(user, self.edited)
+        if not edited.is_prompt or edited.is_continuation:
+            raise Refused("You can only edit your own prompts.")
+        conversation = edited.conversation
+        return conversation, conversation.said_until(edited.parent_id)
+
+
+@dataclass(frozen=True)
+class Retry:
+    """A request for one more reply to a prompt, named by the prompt or by one of its replies."""
+
+    message: UUID
+    model: ModelChoice
+
+    def store(self, user: User, worker: UUID | None) -> Turn:
+        """Store one more reply to the prompt and return its turn. Raises `Refused`."""
+        streamed_by = _admitted(user, worker)
+        upstream = Upstream.offering(self.model, user.pk)
+        with transaction.atomic():
+            named = locked_message(user, self.message)
+            prompt = named if named.is_prompt else named.parent
+            assert prompt
+            conversation = prompt.conversation = named.conversation
+            reply = conversation.answer(prompt, upstream, self.model.name, streamed_by)
+            reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
+            before = conversation.said_until(prompt.parent_id)
+            reservation = _reserve(user, before, prompt, [reply]).get(reply.pk)
+        servers = _tool_servers(upstream, user)
+        return Turn(
+            before,
+            prompt,
+            reply,
+            servers,
+            conversation.instructions,
+            is_retry=True,
+            reservation=reservation,
+        )
+
+
+def _admitted(user: User, worker: UUID | None, count: int = 1) -> UUID:
+    """Return the worker if `count` more replies may run for this person; raises `Refused`."""
+    if worker is None:
+        raise Refused("The server is restarting. Your text is kept: send it again in a moment.")
+    most = settings.CHATAPP_REPLIES_PER_PERSON
+    if _WRITTEN_FOR.count(user.pk) + count > most:
+        raise Refused(
+            f"You already have {most} replies running. "
+            "Stop one, or wait for one to finish; your text is kept."
+        )
+    return worker
+
+
+def _reserve(
+    user: User, before: BranchHistory, prompt: Message, replies: Sequence[Message]
+) -> Mapping[UUID, Reservation]:
+    """Reserve budget for the replies that limits apply to; return reservations by reply. Raises
+    `Refused`."""
+
+    def prompt_tokens(reply: Message) -> int:
+        instructions = prompt.conversation.instructions
+        history = Turn(before, prompt, reply, instructions=instructions).history
+        return PromptSize.of(history).upper_tokens + reservations.tools_of(reply.upstream_id)
+
+    return reservations.admit(user.pk, replies, prompt_tokens)
+
+
+def _tool_servers(upstream: Upstream, user: User) -> list[ToolServer]:
+    return ToolServer.all_enabled(user.pk) if upstream.offers_tools else []
+
+
+_WRITTEN_FOR = Query(
+    lambda user: Message.objects.streaming().filter(conversation__user=user).only("pk").order_by(),
+    User._meta.pk,
+)

@@ -1,0 +1,218 @@
+"""The settings that administrators make for the whole installation: one row, or none yet."""
+
+from typing import Any, Self
+
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.urls import reverse
+
+from chatapp.db.statements import Query
+from chatapp.models.platform import branding, colours
+from chatapp.models.platform.branding import OWN_ACCENT, OWN_NAME, Branding
+from chatapp.models.platform.upstreams import ModelChoice, Upstream
+
+ONLY = 1  # the primary key of the one row
+MAX_NOTICE_LENGTH = 1000  # characters
+
+
+def validate_domains(value: str) -> None:
+    for domain in value.split():
+        if "@" in domain or "." not in domain.strip("."):
+            raise ValidationError(
+                f"“{domain[:80]}” isn't a domain name. Enter one like example.org."
+            )
+
+
+def validate_name(value: str) -> None:
+    """Reject control characters: the name is used in the subject of emails, too."""
+    if not value.isprintable():
+        raise ValidationError("Use visible characters only, on one line.")
+
+
+def validate_accent(value: str) -> None:
+    if not colours.COLOUR.fullmatch(value):
+        raise ValidationError(f"“{value}” isn't a colour. Enter one like {OWN_ACCENT}.")
+    if not colours.is_readable(value, colours.LIGHT):
+        nearest = colours.readable(value, colours.LIGHT)
+        raise ValidationError(
+            f"{value} has too little contrast on a light page. {nearest} is the closest that works."
+        )
+
+
+class Installation(models.Model):
+    class SignUp(models.TextChoices):
+        CLOSED = "closed", "Nobody, not even with an invitation"
+        INVITED = "invited", "People with an invitation"
+        DOMAINS = "domains", "People with an invitation, or with an email address of these domains"
+
+    signup = models.CharField(
+        "who may make an account",
+        max_length=7,
+        choices=SignUp,
+        default=SignUp.INVITED,
+        db_default=SignUp.INVITED,
+    )
+    signup_domains = models.TextField(
+        "domains",
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_domains],
+        help_text="One per line, for example example.org. The sign-up link is sent to the address.",
+    )
+    staff_second_factor = models.BooleanField(
+        "staff must have a second factor",
+        default=False,
+        db_default=False,
+        help_text="Administrators and reviewers without one must add it before they can continue.",
+    )
+    title_upstream = models.ForeignKey(
+        Upstream,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name="upstream for titles",
+        help_text="Its model reads the first prompt and the beginning of the reply, and writes a "
+        "title. Without one, the title is the first words of the prompt.",
+    )
+    title_model = models.CharField(
+        "model for titles",
+        max_length=200,
+        blank=True,
+        help_text="A small, fast model is enough, for example gpt-4o-mini. It need not be one of "
+        "those that people can choose.",
+    )
+
+    default_upstream = models.ForeignKey(
+        Upstream,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name="upstream of new chats",
+        help_text="Its model below is preselected for people who have not used one yet. Without "
+        "one, the first in the list is preselected.",
+    )
+    default_model = models.CharField(
+        "model of new chats", max_length=200, blank=True, default="", db_default=""
+    )
+    notice = models.TextField(
+        "message of the day",
+        max_length=MAX_NOTICE_LENGTH,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Shown above every new chat, as plain text: what people should know today, or "
+        "whom to ask.",
+    )
+
+    name = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_name],
+        help_text="The name that people see: in titles, at sign-in, in emails and in authenticator "
+        f"apps. Without one: {OWN_NAME}.",
+    )
+    accent = models.CharField(
+        "accent colour",
+        max_length=7,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_accent],
+        help_text="The colour of links and buttons; dark pages use a lighter shade. The default is "
+        f"{OWN_ACCENT}.",
+    )
+    accent_dark = models.CharField(
+        max_length=7, blank=True, default="", db_default="", editable=False
+    )
+    logo_version = models.CharField(
+        max_length=16, blank=True, default="", db_default="", editable=False
+    )
+
+    # Read and set by `Retention`. None means forever.
+    conversation_days = models.PositiveIntegerField(null=True, editable=False)
+    image_days = models.PositiveIntegerField(null=True, editable=False)
+    audit_detail_days = models.PositiveIntegerField(null=True, editable=False)
+
+    class Meta:
+        verbose_name_plural = "installation"
+
+    def __str__(self) -> str:
+        return "This installation"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        self.accent_dark = self.accent and colours.readable(self.accent, colours.DARK)
+        super().save(*args, **options)
+        transaction.on_commit(branding.forget)
+
+    def clean(self) -> None:
+        if self.title_upstream and not self.title_model:
+            raise ValidationError({"title_model": "Enter the model that writes titles."})
+        if self.title_model and not self.title_upstream:
+            raise ValidationError({"title_upstream": "Choose the upstream that has this model."})
+        if self.default_upstream and not self.default_model:
+            raise ValidationError({"default_model": "Enter the default model for new chats."})
+        if self.default_model and not self.default_upstream:
+            raise ValidationError({"default_upstream": "Choose the upstream that has this model."})
+
+    @classmethod
+    def this(cls) -> Self:
+        """Return the row, or an unsaved one with the defaults if nothing was set yet."""
+        return cls.objects.filter(pk=ONLY).first() or cls(pk=ONLY)
+
+    @classmethod
+    def of_titles(cls) -> "Installation":
+        """Return the same with its upstream for titles, by a prepared statement for each reply."""
+        return _WITH_TITLES.first(ONLY) or cls(pk=ONLY)
+
+    @classmethod
+    def of_new_chats(cls) -> "Installation":
+        """Return the same by a prepared statement, without related rows, for new chats' pages."""
+        return _ITSELF.first(ONLY) or cls(pk=ONLY)
+
+    @classmethod
+    def keep_branding_fresh(cls) -> None:
+        """Read the branding again if what this process has cached is over ten seconds old."""
+        if not branding.is_fresh():
+            branding.ask_again_later()
+            branding.remember(cls.of_new_chats().branding)
+
+    @property
+    def branding(self) -> Branding:
+        return Branding(
+            self.name or OWN_NAME, self.accent, self.accent_dark, logo=self.logo_version
+        )
+
+    @property
+    def logo(self) -> str:
+        """The URL of the logo; "" without one."""
+        return f"{reverse('logo')}?v={self.logo_version}" if self.logo_version else ""
+
+    def takes_address(self, address: str) -> bool:
+        """Whether anyone who receives mail at this address may create an account."""
+        domain = address.rpartition("@")[2].lower()
+        return self.signup == self.SignUp.DOMAINS and domain in self.signup_domains.lower().split()
+
+    @property
+    def default_choice(self) -> ModelChoice | None:
+        if self.default_upstream_id is None or not self.default_model:
+            return None
+        return ModelChoice(self.default_upstream_id, self.default_model)
+
+    @property
+    def titles_by(self) -> Upstream | None:
+        """The upstream that writes titles with `title_model`, or None if it can't be used."""
+        upstream = self.title_upstream
+        is_usable = upstream and upstream.enabled and not upstream.secret_problem
+        return upstream if is_usable else None
+
+
+_ITSELF = Query(lambda pk: Installation.objects.filter(pk=pk), Installation._meta.pk)
+_WITH_TITLES = Query(
+    lambda pk: Installation.objects.filter(pk=pk).select_related("title_upstream"),
+    Installation._meta.pk,
+)

@@ -1,0 +1,73 @@
+"""Counts of upstream failures by day and kind, shown on the page of upstreams."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from django.db import models
+from django.utils import timezone
+
+from chatapp.models.platform.calendar import day_of
+from chatapp.models.platform.upstreams import Upstream
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.reply import Ending
+
+FAILURES = frozenset({Ending.FAILED, Ending.CUT_OFF, Ending.TIMED_OUT})  # caused by the upstream
+
+
+class UpstreamFailureQuerySet(models.QuerySet["UpstreamFailure"]):
+    def since(self, days: int) -> "UpstreamFailureQuerySet":
+        """Those of the last `days` days, including today."""
+        today = day_of(timezone.now())
+        return self.filter(day__gt=today - timedelta(days=days))
+
+
+class UpstreamFailure(models.Model):
+    """The failures of one kind on one day in the installation's time zone."""
+
+    # No constraint: a process of the previous version can delete an upstream that has rows here.
+    upstream = models.ForeignKey(
+        Upstream, models.CASCADE, db_constraint=False, related_name="failures"
+    )
+    day = models.DateField()
+    kind = models.CharField(
+        max_length=20, help_text="The kind of the error, or the ending if there was none."
+    )
+    count = models.PositiveIntegerField(default=0)
+    last_at = models.DateTimeField()
+
+    objects = models.Manager.from_queryset(UpstreamFailureQuerySet)()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["upstream", "day", "kind"], name="one_count_a_day_and_kind"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.count} times {self.kind} on {self.day}"
+
+    @classmethod
+    def count_one(cls, upstream: int, kind: str) -> None:
+        """Count a reply that failed now. Call it in the transaction that saves the reply."""
+        now = timezone.now()
+        key = {"upstream_id": upstream, "day": day_of(now), "kind": kind}
+        cls.objects.get_or_create(**key, defaults={"last_at": now})
+        cls.objects.filter(**key).update(count=models.F("count") + 1, last_at=now)
+
+    @property
+    def words(self) -> str:
+        return WORDS.get(self.kind, "sent a response that the app can't read")
+
+
+WORDS: Mapping[str, str] = {
+    ErrorKind.UNAUTHORIZED: "refused its key",
+    ErrorKind.RATE_LIMITED: "was over its rate limit",
+    ErrorKind.UNREACHABLE: "was unreachable",
+    ErrorKind.SERVER_ERROR: "had a server error",
+    ErrorKind.BAD_REQUEST: "rejected the request",
+    ErrorKind.NOT_FOUND: "did not know the model or the address",
+    ErrorKind.STREAM_ERROR: "failed in the middle of an answer",
+    ErrorKind.TIMED_OUT: "took too long",
+    Ending.CUT_OFF: "ended a reply too early",
+}

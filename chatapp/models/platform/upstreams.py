@@ -1,0 +1,224 @@
+"""Upstreams: their addresses, keys and models, as an administrator set them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Self
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from chatapp.db.secrets import SecretField, Unreadable
+from chatapp.db.statements import Query
+from chatapp.models.accounts.access_rules import NOT_YOURS, AccessRule, model_is_open
+from chatapp.models.accounts.users import User
+from chatapp.models.platform.addresses import http_parts, names_an_account
+from chatapp.models.refusals import Refused
+from chatapp.upstream.wire.decoder import MAX_CHOICES
+from chatapp.upstream.wire.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
+
+DEMO = "Demo"  # the name of the built-in upstream, which the environment connects
+SILENCE_SECONDS = 300
+NONE_GIVEN = "You don't have access to any model. Ask your administrator for one."
+NOT_OFFERED = "This model is no longer available. Choose another."
+
+
+def validate_base_url(value: str) -> None:
+    """Check a base URL. Django's validator would reject the host names of private networks."""
+    parts = http_parts(value)
+    if parts is None or parts.query or parts.fragment:
+        raise ValidationError("That isn't a valid base URL. Example: https://host/v1")
+    if names_an_account(parts):
+        raise ValidationError("The URL is visible to staff. Put any secret into the API key.")
+
+
+def validate_parameters(value: object) -> None:
+    if not isinstance(value, dict):
+        raise ValidationError('That isn\'t a JSON object. Example: {"temperature": 0.2}')
+    if ours := RESERVED_PARAMETERS & value.keys():
+        raise ValidationError(f"The app sets {', '.join(sorted(ours))} itself. Remove it here.")
+    if "n" in value and value["n"] not in range(1, MAX_CHOICES + 1):
+        raise ValidationError(f"n must be a number from 1 to {MAX_CHOICES}.")
+
+
+def validate_offered_models(value: str) -> None:
+    for line in value.splitlines():
+        model, has_name, name = (part.strip() for part in line.partition("="))
+        if has_name and (not name or len(model.split()) != 1):
+            raise ValidationError(
+                f"“{line.strip()[:80]}” isn't a model and its name. Example: gpt-4o = The quick one"
+            )
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A model that a person chose."""
+
+    upstream: int  # its primary key
+    name: str
+
+
+class Upstream(models.Model):
+    """A server that speaks `POST {base_url}/chat/completions`, and the key it wants."""
+
+    name = models.CharField(max_length=100)
+    base_url = models.CharField(
+        "base URL",
+        max_length=500,
+        validators=[validate_base_url],
+        help_text="Up to and including /v1, for example https://host/v1.",
+    )
+    api_key = SecretField("API key", blank=True, null=True)
+    enabled = models.BooleanField(
+        default=True, help_text="People can choose its models in the chat."
+    )
+    offered_models = models.TextField(
+        "models",
+        blank=True,
+        validators=[validate_offered_models],
+        help_text="One per line, in the order in which people see them, optionally with a name: "
+        "gpt-4o = The fast one. If empty, all models that the upstream lists.",
+    )
+    from_environment = models.BooleanField(default=False, editable=False)
+
+    dialect = models.CharField(
+        max_length=20,
+        choices=[(dialect.name, dialect.label) for dialect in DIALECTS.values()],
+        default=AUTO.name,
+        help_text="Automatic works with any upstream; naming the server avoids fields that it "
+        "does not need.",
+    )
+    parameters = models.JSONField(
+        "request parameters",
+        default=dict,
+        blank=True,
+        validators=[validate_parameters],
+        help_text='Sent with every request, for example {"temperature": 0.2, "n": 2, '
+        '"logprobs": true}.',
+    )
+    offers_tools = models.BooleanField(
+        default=True, help_text="Its models may call the built-in tool and those of tool servers."
+    )
+    offers_clock = models.BooleanField(
+        "offer the clock",
+        default=True,
+        db_default=True,
+        help_text="The built-in tool that returns the date and time; it is offered in every "
+        "request that offers tools.",
+    )
+    drains_stopped = models.BooleanField(
+        "read on after Stop",
+        default=False,
+        help_text="Read on after Stop to get the exact usage. This costs tokens that nobody reads.",
+    )
+    silence_seconds = models.PositiveIntegerField(
+        "longest silence",
+        default=SILENCE_SECONDS,
+        db_default=SILENCE_SECONDS,
+        validators=[MinValueValidator(5), MaxValueValidator(86400)],
+        help_text="Seconds without a byte after which a reply ends as timed out. Models that "
+        "think for long without sending anything need more. The page shows the time, and people "
+        "can stop.",
+    )
+    # False once it has refused `stream_options`.
+    takes_usage_option = models.BooleanField(default=True, editable=False)
+
+    class Meta:
+        ordering = ["-from_environment", "name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @staticmethod
+    def offering(choice: ModelChoice, person: int) -> "Upstream":
+        """Return the upstream of a model that is offered to the person with this primary key.
+
+        Raises `Refused` if it is disabled, doesn't offer the model, or isn't open to the person.
+        """
+        upstream = _ENABLED.first(choice.name, person, choice.upstream)
+        named = upstream.named_models if upstream else ()
+        if upstream is None or (named and choice.name not in named):
+            raise Refused(NOT_OFFERED)
+        if not vars(upstream)["is_open"]:
+            raise Refused(NOT_YOURS)
+        if upstream.secret_problem:
+            raise Refused(upstream.secret_problem)
+        return upstream
+
+    @staticmethod
+    def all_enabled() -> "list[Upstream]":
+        """Return the enabled upstreams, in the order in which people see them."""
+        return _ALL_ENABLED.all()
+
+    @property
+    def named_models(self) -> Mapping[str, str]:
+        """The models that the administrator listed, in that order, each with its display name or
+        "". Empty if all models that the upstream lists are offered."""
+        return _named_in(self.offered_models)
+
+    @property
+    def is_demo(self) -> bool:
+        return self.from_environment and self.name == DEMO
+
+    @property
+    def secret_problem(self) -> str:
+        """Why its key can't be used, or ""."""
+        if not isinstance(self.api_key, Unreadable):
+            return ""
+        return (
+            f"The key of {self.name} can't be read, because SECRET_KEY has changed since it was "
+            "saved. An administrator must enter it again."
+        )
+
+    @classmethod
+    def connect_environment(cls, name: str, base_url: str, api_key: str) -> None:
+        """Store the environment's upstream under this name, and disable its others.
+
+        The demo is enabled only if no other upstream is, or if it was enabled already.
+        """
+        mine = cls.objects.filter(from_environment=True)
+        mine.exclude(name=name).update(enabled=False)
+        answering = cls.objects.filter(enabled=True)
+        is_on = answering.filter(from_environment=True, name=name).exists()
+        mine.update_or_create(
+            from_environment=True,
+            name=name,
+            defaults={
+                "base_url": base_url,
+                "api_key": api_key,
+                "enabled": is_on or name != DEMO or not answering.exists(),
+            },
+        )
+
+    @classmethod
+    def switch_demo_off(cls) -> Self | None:
+        """Disable the demo, since a real upstream is connected; return it if it was enabled."""
+        demo = cls.objects.filter(from_environment=True, name=DEMO, enabled=True)
+        found = demo.first()
+        return found if demo.update(enabled=False) else None
+
+
+_ENABLED = Query(
+    lambda model, person, pk: (
+        Upstream.objects.filter(pk=pk, enabled=True)
+        .annotate(is_open=model_is_open(model, person))
+        .order_by()
+    ),
+    AccessRule._meta.get_field("model"),
+    User._meta.pk,
+    Upstream._meta.pk,
+)
+
+
+_ALL_ENABLED = Query(lambda: Upstream.objects.filter(enabled=True))
+
+
+@lru_cache(maxsize=64)  # each thread page asks once per reply
+def _named_in(lines: str) -> Mapping[str, str]:
+    named: dict[str, str] = {}
+    for line in lines.splitlines():
+        models, _, name = line.partition("=")
+        named |= dict.fromkeys(models.split(), name.strip())
+    return MappingProxyType(named)

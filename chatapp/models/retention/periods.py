@@ -1,0 +1,157 @@
+"""How long things are kept, and what is due to be deleted.
+
+A conversation is deleted for good, bypassing the trash, once nothing was asked in it for the set
+number of days: even if it is pinned, archived, in a project or in the trash. Images in replies and
+the personal details in the audit log may go earlier. What is under a legal hold stays until the
+hold ends, and a conversation with a running reply until that ends. Temporary conversations have
+their own rule (`temporary`).
+
+Unlike erasures of people, these deletions are not recorded for restores: a restored backup brings
+the data back, and the next housekeeping finds it due again.
+"""
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from django.db import models, transaction
+from django.db.models.functions import Length
+from django.utils import timezone
+
+from chatapp.models.audit import AuditDetail
+from chatapp.models.conversations.conversation import Conversation
+from chatapp.models.conversations.conversation_querysets import ConversationQuerySet
+from chatapp.models.conversations.folders import is_held
+from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.messages import Message
+from chatapp.models.platform.installation import ONLY, Installation
+from chatapp.models.policies.legal_holds import LegalHold, holding
+
+MAX_DAYS = 36_500
+OWN_ACTIONS = ("retention.applied", "log.emptied")  # the events that log these deletions
+HELD_IMAGE = ("message__conversation__user", "message__conversation")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Things of one kind that are due: the number to delete, their age, and the number held."""
+
+    count: int
+    oldest: datetime | None
+    newest: datetime | None
+    held: int
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What would be deleted now. `images` includes those of `conversations`."""
+
+    conversations: Kind
+    messages: int
+    people: int
+    images: Kind
+    bytes: int  # of the images
+    details: Kind
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The numbers under the keys of `Round.gone`."""
+        return +Counter(
+            conversations=self.conversations.count,
+            messages=self.messages,
+            images=self.images.count,
+            details=self.details.count,
+        )
+
+
+@dataclass(frozen=True)
+class Retention:
+    """Retention periods in days. None keeps things for ever, and images with their conversation."""
+
+    conversation_days: int | None = None
+    image_days: int | None = None
+    audit_detail_days: int | None = None
+
+    @classmethod
+    def now(cls) -> Self:
+        names = cls.__dataclass_fields__
+        return cls(*Installation.objects.filter(pk=ONLY).values_list(*names).first() or ())
+
+    @transaction.atomic
+    def store(self) -> Installation:
+        return Installation.objects.update_or_create(pk=ONLY, defaults=asdict(self))[0]
+
+    # ---- what is due, including what is held
+
+    def due_conversations(self) -> ConversationQuerySet:
+        if self.conversation_days is None:
+            return Conversation.objects.none()
+        streaming = Message.objects.streaming().filter(conversation=models.OuterRef("pk"))
+        used_before = Conversation.objects.filter(
+            updated_at__lt=_ago(self.conversation_days), is_temporary=False
+        )
+        return used_before.exclude(models.Exists(streaming))
+
+    def due_images(self) -> "models.QuerySet[ReplyImage]":
+        """Those due by their own age, not with their conversation."""
+        if self.image_days is None:
+            return ReplyImage.objects.none()
+        return ReplyImage.objects.filter(
+            message__created_at__lt=_ago(self.image_days),
+            message__conversation__is_temporary=False,
+        )
+
+    def due_details(self) -> "models.QuerySet[AuditDetail]":
+        if self.audit_detail_days is None:
+            return AuditDetail.objects.none()
+        old = AuditDetail.objects.filter(event__at__lt=_ago(self.audit_detail_days))
+        # These events name nobody, and emptying them would add another such event.
+        return old.exclude(content="").exclude(event__action__in=OWN_ACTIONS)
+
+    # ---- what is due and not held
+
+    def going_conversations(self) -> ConversationQuerySet:
+        return self.due_conversations().exclude(is_held())
+
+    def going_images(self) -> "models.QuerySet[ReplyImage]":
+        return self.due_images().exclude(holding(*HELD_IMAGE))
+
+    def going_details(self) -> "models.QuerySet[AuditDetail]":
+        return self.due_details().exclude(_is_of_held_person())
+
+    def preview(self) -> Preview:
+        conversations = self.due_conversations()
+        going = self.going_conversations().order_by()
+        theirs = models.Q(message__conversation__in=conversations.order_by().values("pk"))
+        by_age = models.Q(pk__in=self.due_images().values("pk"))
+        images = ReplyImage.objects.filter(theirs | by_age)
+        free_images = images.exclude(holding(*HELD_IMAGE))
+        details = self.due_details()
+        return Preview(
+            conversations=_kind(going, "updated_at", conversations.held()),
+            messages=Message.objects.filter(conversation__in=going.values("pk")).count(),
+            people=going.aggregate(count=models.Count("user", distinct=True))["count"],
+            images=_kind(free_images, "message__created_at", images.filter(holding(*HELD_IMAGE))),
+            bytes=free_images.aggregate(bytes=models.Sum(Length("data")))["bytes"] or 0,
+            details=_kind(self.going_details(), "event__at", details.filter(_is_of_held_person())),
+        )
+
+
+def _ago(days: int) -> datetime:
+    return timezone.now() - timedelta(days=days)
+
+
+def _is_of_held_person() -> models.Exists:
+    """Whether a hold protects the event's people: erasing them would empty the detail, and is
+    refused while anything of theirs is held."""
+    of_them = models.Q(user=models.OuterRef("event__person"))
+    by_them = models.Q(user=models.OuterRef("event__actor"))
+    return models.Exists(LegalHold.objects.living().filter(of_them | by_them))
+
+
+def _kind(going: "models.QuerySet[Any]", moment: str, held: "models.QuerySet[Any]") -> Kind:
+    found = going.order_by().aggregate(
+        count=models.Count("pk"), oldest=models.Min(moment), newest=models.Max(moment)
+    )
+    return Kind(**found, held=held.count())

@@ -1,0 +1,126 @@
+"""Apply `Retention`: delete what is due, in rounds of short steps, each its own transaction.
+
+Across all processes one step runs at a time. It locks the person's row, as every deletion does, and
+checks again what it is about to delete, so a new legal hold or a new prompt still keeps it.
+"""
+
+from collections import Counter
+from contextlib import suppress
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Count, Max
+
+from chatapp.db.locks import one_at_a_time
+from chatapp.models import audit
+from chatapp.models.audit import AuditDetail
+from chatapp.models.conversations import ledger
+from chatapp.models.conversations.folders import ERASING
+from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.messages import Message
+from chatapp.models.policies.legal_holds import UnderLegalHold, lock, refuse_held
+from chatapp.models.retention.periods import Retention
+
+MAX_STEPS = 5000  # per round
+IMAGES_AT_ONCE = 100
+DETAILS_AT_ONCE = 1000
+COUNTED = {
+    "chatapp.Conversation": "conversations",
+    "chatapp.Message": "messages",
+    "chatapp.ReplyImage": "images",
+}
+
+
+class RetentionRun:
+    """Call `step` until it returns False, then `record`.
+
+    Each step reads the settings again, so withdrawing a rule stops a running round.
+    """
+
+    def __init__(self) -> None:
+        self.gone: Counter[str] = Counter()  # conversations, messages, images, details
+        self.erased: list[tuple[int, UUID]] = []  # (owner, conversation)
+        self._left = MAX_STEPS
+        self._details_to: int | None = None  # the last event that the audit log announced
+
+    def step(self) -> bool:
+        """Delete one portion; return whether there may be more."""
+        if not self._left:
+            return False
+        self._left -= 1
+        retention = Retention.now()
+        return (
+            self._erase_conversation(retention)
+            or self._delete_images(retention)
+            or self._empty_details(retention)
+        )
+
+    @transaction.atomic
+    def record(self) -> None:
+        """Write the counts to the audit log, except for its own details, which were announced
+        before they were emptied."""
+        counts = {kind: count for kind, count in self.gone.items() if kind != "details"}
+        if counts:
+            audit.record("retention.applied", actor=None, detail=counts)
+
+    def _erase_conversation(self, retention: Retention) -> bool:
+        """Erase one conversation, or as much of it as fits a step, as `Conversation.erase` does."""
+        while ledger.complete():
+            pass
+        rows: Counter[str] = Counter()
+        with suppress(UnderLegalHold), transaction.atomic(), one_at_a_time(ERASING):
+            due = retention.going_conversations().order_by("updated_at", "id").first()
+            if due is None:
+                return False
+            refuse_held(due.user_id, due.pk)
+            still = retention.due_conversations().filter(pk=due.pk).order_by()
+            if conversation := still.select_for_update(of=("self",)).first():
+                rows = conversation.erase_newest() or Counter(conversation.delete()[1])
+            if rows["chatapp.Conversation"]:
+                self.erased.append((due.user_id, due.pk))
+        for model, name in COUNTED.items():
+            self._count(name, rows[model])
+        return True
+
+    def _delete_images(self, retention: Retention) -> bool:
+        """Delete some images, and note in their replies that there were some."""
+        with transaction.atomic(), one_at_a_time(ERASING):
+            going = retention.going_images().order_by("message_id")
+            owners = going.values_list("message", "message__conversation__user")
+            some = dict(owners[:IMAGES_AT_ONCE])
+            lock(list(set(some.values())))
+            images = dict(going.filter(message__in=some).values_list("pk", "message"))
+            ReplyImage.objects.filter(pk__in=images).delete()
+            for reply in Message.objects.filter(pk__in=set(images.values())).only("extras_record"):
+                record = reply.extras.without_images().as_record()
+                Message.objects.filter(pk=reply.pk).update(extras_record=record)
+        self._count("images", len(images))
+        return bool(some)
+
+    def _empty_details(self, retention: Retention) -> bool:
+        """Empty some audit details, as `audit.forget` does, so that the hash chain stays valid."""
+        if self._details_to is None and not self._announce_details(retention):
+            return False
+        with transaction.atomic(), one_at_a_time(ERASING):
+            going = retention.going_details().filter(pk__lte=self._details_to).order_by("pk")
+            named = going.values_list("pk", "event__person", "event__actor")
+            some = list(named[:DETAILS_AT_ONCE])
+            lock(list({person for _, *people in some for person in people if person is not None}))
+            still = list(going.filter(pk__in=[pk for pk, *_ in some]).values_list("pk", flat=True))
+            AuditDetail.objects.filter(pk__in=still).update(content="", salt="")
+        self._count("details", len(still))
+        return bool(some)
+
+    def _announce_details(self, retention: Retention) -> bool:
+        """Log which details will be emptied. It has its own transaction, since writing an event
+        locks the audit log until the transaction ends."""
+        with transaction.atomic():
+            found = retention.going_details().aggregate(to=Max("pk"), count=Count("pk"))
+            if found["count"]:
+                audit.say_emptied(**found)
+        self._details_to = found["to"]
+        return bool(found["count"])
+
+    def _count(self, kind: str, count: int) -> None:
+        if count:
+            self.gone[kind] += count

@@ -1,0 +1,156 @@
+"""Sums and facts by which conversations are found without reading their messages.
+
+Database triggers maintain both tables (see `facets`); nothing else writes to them. Each
+row has the day on which its conversation was last used, so that a search can read one page, newest
+first, and stop. They have no foreign key constraints, so that a process of the previous version,
+which knows nothing of these tables, can still delete conversations.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import NamedTuple
+
+from django.db import models
+
+from chatapp.db.statements import rows
+
+MAX_NAME_LENGTH = 200  # characters of a name that a fact keeps
+
+
+class ConversationSums(models.Model):
+    """The sums of a conversation's replies that are not deleted.
+
+    The cost is in nano-dollars and includes that of the title.
+    """
+
+    conversation = models.OneToOneField(
+        "chatapp.Conversation",
+        models.DO_NOTHING,
+        primary_key=True,
+        db_constraint=False,
+        related_name="sums",
+    )
+    used_on = models.DateField()  # by UTC
+    replies = models.BigIntegerField()
+    cost = models.BigIntegerField()
+    # In prompts and answers that are not deleted; None if they have not been counted yet.
+    characters = models.BigIntegerField(null=True)
+    # Whether messages from before this table existed are included.
+    is_whole = models.BooleanField(default=False, db_default=False)
+
+    class Meta:
+        verbose_name_plural = "conversation sums"
+        indexes = [
+            # Covering: the second column is compared in the index itself, however few rows match.
+            models.Index(fields=["used_on", "replies"], name="conversations_by_replies"),
+            models.Index(fields=["used_on", "cost"], name="conversations_by_cost"),
+            models.Index(fields=["used_on", "characters"], name="conversations_by_length"),
+            models.Index(
+                fields=["conversation"], condition=models.Q(is_whole=False), name="sums_not_whole"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.replies} replies of {self.conversation_id}"
+
+
+class ConversationFacet(models.Model):
+    """Something that is true of one of a conversation's replies, or was: facts outlive deletions.
+
+    `fact` is a kind and its value, as `of_model` and the other functions below build it.
+    """
+
+    pk = models.CompositePrimaryKey("conversation", "fact")
+    conversation = models.ForeignKey(
+        "chatapp.Conversation",
+        models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="facts",
+    )
+    fact = models.CharField(max_length=MAX_NAME_LENGTH + 10)
+    used_on = models.DateField()  # by UTC
+
+    class Meta:
+        db_table = "chatapp_conversationfact"
+        indexes = [
+            # Includes the conversation, to find those that have several facts.
+            models.Index(fields=["fact", "used_on", "conversation"], name="conversations_with_fact")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.fact} in {self.conversation_id}"
+
+
+def of_model(name: str) -> str:
+    return f"model {name}"
+
+
+def of_upstream(pk: int) -> str:
+    return f"upstream {pk}"
+
+
+def of_tool(name: str) -> str:
+    return f"tool {name[:MAX_NAME_LENGTH]}"
+
+
+def of_ending(ending: str) -> str:
+    """Complete replies have no such fact, since almost every conversation has one."""
+    return f"ending {ending}"
+
+
+def of_feedback(rating: str = "") -> str:
+    """Without a rating, either one."""
+    return f"feedback {rating}".strip()
+
+
+def of_flag(source: str = "") -> str:
+    """Without a source, any of them."""
+    return f"flagged {source}".strip()
+
+
+def of_category(name: str) -> str:
+    """A category for which moderation flagged a message."""
+    return f"category {name[:MAX_NAME_LENGTH]}"
+
+
+def day_of(moment: datetime) -> date:
+    """Return the UTC day, as in `used_on`."""
+    return moment.astimezone(UTC).date()
+
+
+class Spread(NamedTuple):
+    """How often a fact is found, and the first and last day on which it is."""
+
+    number: int
+    since: date
+    until: date
+
+
+def spreads_of(facts: Sequence[str], days: tuple[date, date], most: int) -> Mapping[str, Spread]:
+    """Return the spread of each fact between two days, counting up to `most` conversations.
+
+    A fact that is never found has `since` after `until`.
+    """
+    between = [str(day) for day in days]
+    values = [
+        value
+        for fact in facts
+        for value in (fact, fact, *between, fact, *between, fact, *between, most)
+    ]
+    return {
+        fact: Spread(number, _day(since) or date.max, _day(until) or date.min)
+        for fact, since, until, number in rows(" UNION ALL ".join([_SPREAD] * len(facts)), values)
+    }
+
+
+def _day(value: date | str | None) -> date | None:
+    """SQLite returns dates as text."""
+    return date.fromisoformat(value) if isinstance(value, str) else value
+
+
+_FOUND = "FROM chatapp_conversationfact WHERE fact = %s AND used_on BETWEEN %s AND %s"
+_SPREAD = f"""
+SELECT %s, (SELECT MIN(used_on) {_FOUND}), (SELECT MAX(used_on) {_FOUND}),
+  (SELECT COUNT(*) FROM (SELECT 1 {_FOUND} LIMIT %s) AS counted)
+"""  # noqa: S608 - our own names

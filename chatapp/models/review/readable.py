@@ -1,0 +1,113 @@
+"""What reviewers may read, as query conditions: by policy, by flag, and by opening."""
+
+from collections.abc import Callable, Iterator
+
+from django.db import models
+
+from chatapp.models.accounts.users import User
+from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.policies.review_policies import ReviewPolicy
+from chatapp.models.review.conversation_facets import ConversationFacet, of_flag
+from chatapp.models.review.reviews import Opening
+
+
+def is_reviewable(
+    conversation: str = "", *, likely: bool = False, among: models.Expression | None = None
+) -> models.Q:
+    """Return a condition for conversations that reviewers may read under their policy.
+
+    `conversation` is the path to the conversation in the query; "" if it queries conversations.
+    The trash and temporary chats are never included.
+
+    If `likely`, flags are read from the conversation facts, which is quick but also includes
+    conversations that are no longer flagged. `among` restricts the exact test to some keys.
+    """
+    path = f"{conversation}__" if conversation else ""
+    found = models.Q(pk__in=[])
+    for policy, held in _held_by(path):
+        if policy.scope == policy.Scope.FLAGGED:
+            held &= _was_flagged(f"{path}pk") if likely else _is_flagged(f"{path}pk", among)
+        if policy.scope != policy.Scope.NOTHING:
+            found |= held
+    return found & _is_there(path)
+
+
+def _is_there(path: str) -> models.Q:
+    return models.Q((f"{path}trashed_at", None), (f"{path}is_temporary", False))
+
+
+def may_be_flagged(conversation: str = "") -> models.Q:
+    """Return a condition for conversations that reviewers may read, or could if flagged.
+
+    `conversation` is the path to the conversation in the query.
+    """
+    path = f"{conversation}__" if conversation else ""
+    found = models.Q(pk__in=[])
+    for policy, held in _held_by(path):
+        if policy.scope != policy.Scope.NOTHING:
+            found |= held
+    return found & _is_there(path)
+
+
+def asks_for_flags() -> bool:
+    """Whether any policy lets reviewers read flagged conversations only."""
+    return any(one.scope == one.Scope.FLAGGED for one in ReviewPolicy.timeline())
+
+
+def hides_names() -> models.Q:
+    """Return a condition for conversations whose policy shows reviewers pseudonyms."""
+    return _begun_under(lambda policy: policy.hides_names)
+
+
+def tells_names() -> models.Q:
+    """Return the opposite of `hides_names`, in a form that the database can rule out early."""
+    return _begun_under(lambda policy: not policy.hides_names)
+
+
+def _begun_under(matches: Callable[[ReviewPolicy], bool]) -> models.Q:
+    found = models.Q(pk__in=[])
+    for policy, held in _held_by(""):
+        if matches(policy):
+            found |= held
+    return found
+
+
+def _held_by(path: str) -> Iterator[tuple[ReviewPolicy, models.Q]]:
+    """Yield each policy that a conversation can have, with the condition for having it."""
+    until = None
+    for policy in ReviewPolicy.timeline():
+        held = models.Q((f"{path}created_at__gte", policy.begins_at))
+        if until:
+            held &= models.Q((f"{path}created_at__lt", until))
+        if not until or policy.begins_at < until:
+            yield policy, held
+        until = policy.begins_at
+
+
+def _was_flagged(conversation: str) -> models.Q:
+    flagged = ConversationFacet.objects.filter(fact=of_flag())
+    return models.Q(models.Exists(flagged.filter(conversation=models.OuterRef(conversation))))
+
+
+def _is_flagged(conversation: str, among: models.Expression | None) -> models.Q:
+    from chatapp.models.review.flags import ANY, flagged_by
+
+    return flagged_by(ANY, conversation, among)
+
+
+def readable_images(user: User) -> "models.QuerySet[ReplyImage]":
+    """Return images in the user's own conversations; for a reviewer, also in those opened.
+
+    Images of deleted messages and of trashed conversations are left out.
+    """
+    present = ReplyImage.objects.filter(
+        message__deleted_at=None, message__conversation__trashed_at=None
+    )
+    own = models.Q(message__conversation__user=user)
+    if not user.reviews:
+        return present.filter(own)
+    opened = Opening.objects.living().filter(
+        reviewer=user, conversation=models.OuterRef("message__conversation")
+    )
+    read = models.Q(is_reviewable("message__conversation"), models.Exists(opened))
+    return present.filter(own | read)

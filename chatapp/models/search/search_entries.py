@@ -1,0 +1,247 @@
+"""The search index: one or more entries for each message, and one for each title.
+
+Messages and titles record themselves what has been indexed (`Message.indexed_at`,
+`Conversation.indexed_title`), so code that stores them notifies nobody: `index_some` picks them up
+soon after, and again after a crash. Deleted rows take their entries with them. The trash, and
+deleted messages that can still be restored, keep theirs but are not found.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import chain
+from typing import NamedTuple, TypeVar
+from uuid import UUID
+
+from django.db import connection, models, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from chatapp.db.locks import one_at_a_time
+from chatapp.db.statements import PreparedIn, Query
+from chatapp.models.accounts.users import User
+from chatapp.models.conversations.conversation import UNINDEXED_TITLE, Conversation
+from chatapp.models.conversations.messages import Message, texts_of
+from chatapp.models.review.rules import await_judging, judge_some
+from chatapp.models.search import full_text
+from chatapp.models.search.full_text import Row
+from chatapp.text.indexing import entries, mark, name_marks
+
+MESSAGES_AT_ONCE, TITLES_AT_ONCE = 60, 100
+CHARACTERS_AT_ONCE = 300_000  # beyond which a batch takes no further message
+IN_A_SECOND = 1024  # ids per second
+FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
+# Marks in an entry: who wrote it, the model that wrote it, and whether it contains code.
+PROMPT, REPLY, TITLE, CODE, MODEL = "me", "reply", "title", "code", "model"
+
+SAID_IN_IT = (
+    *("role", "model", "created_at"),
+    *("reasoning", "content", "refusal", "earlier_rounds", "tool_runs"),
+)
+SAID = ("conversation__user", *SAID_IN_IT)
+
+M = TypeVar("M", bound=models.Model)
+
+
+class SearchEntry(models.Model):
+    """An indexed title or part of a message. `full_text` stores its words outside of the ORM."""
+
+    # Rises with the time at which the message was stored, not indexed: so the newest are found
+    # first, and a day's entries have a range of ids.
+    id = models.BigIntegerField(primary_key=True)
+    user = models.ForeignKey(User, models.CASCADE, related_name="+", db_index=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="+")
+    message = models.ForeignKey(Message, models.CASCADE, null=True, related_name="+")
+
+    class Meta:
+        indexes = [models.Index(fields=["user", "id"])]
+
+    def __str__(self) -> str:
+        return f"entry {self.pk}"
+
+
+class _Draft(NamedTuple):
+    at: datetime
+    user: int
+    conversation: UUID
+    message: UUID | None
+    words: list[str]
+
+
+def first_id(moment: datetime) -> int:
+    """Return the smallest id of an entry of this second or later."""
+    return int(moment.timestamp()) * IN_A_SECOND
+
+
+def index_some() -> int:
+    """Index some messages and titles, the newest first, then judge some messages by the rules;
+    return how many there were."""
+    done = 0
+    if _UNINDEXED.first():  # else don't make writers wait
+        done += len(_index(_NEWEST.all, _STILL_UNINDEXED.all))
+    if _UNINDEXED_TITLE.first():
+        done += len(_index_titles(_titles().filter(UNINDEXED_TITLE)))
+    return done + judge_some()
+
+
+def reindex() -> Iterator[tuple[int, int]]:
+    """Index everything again, a portion at a time, each in its own transaction.
+
+    Yields (number done, total). Meanwhile the old entries are still found.
+    """
+    total = _messages().count() + _titles().count()
+    done = 0
+    for count in chain(
+        _in_batches(_messages(), _index_messages),
+        _in_batches(_titles(), _index_titles),
+    ):
+        done += count
+        yield done, max(done, total)
+
+
+def _in_batches(
+    rows: "models.QuerySet[M]", index: "Callable[[models.QuerySet[M]], list[UUID]]"
+) -> Iterator[int]:
+    rows = rows.order_by("pk")
+    some = rows
+    while done := index(some):
+        yield len(done)
+        some = rows.filter(pk__gt=done[-1])
+
+
+def _messages() -> "models.QuerySet[Message]":
+    whole = Message.objects.exclude(ending=Message.STREAMING)
+    return whole.filter(conversation__is_temporary=False).order_by()
+
+
+def _titles() -> "models.QuerySet[Conversation]":
+    return Conversation.objects.filter(is_temporary=False).order_by()
+
+
+def _index_messages(some: "models.QuerySet[Message]") -> list[UUID]:
+    """Index the first few of these, and return the keys of those it read."""
+    return _index(lambda: list(_few(some)), lambda keys: list(_locked(some.filter(pk__in=keys))))
+
+
+def _few(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
+    return _read(some)[:MESSAGES_AT_ONCE]
+
+
+def _locked(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
+    return _read(some).select_for_update(of=("self",))
+
+
+def _read(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
+    return some.select_related("conversation").only(*SAID)
+
+
+def _index(
+    read: Callable[[], list[Message]], read_again: Callable[[list[UUID]], list[Message]]
+) -> list[UUID]:
+    """Index a batch of messages, and return the keys of all that it read.
+
+    Their words are made before the transaction, so that writers don't wait for very long texts.
+    Messages whose text changed meanwhile are left to the next call.
+    """
+    with _one_process_at_a_time():
+        some = {one.pk: one for one in _as_many_as_fit(read())}
+        drafts = {pk: list(_of_message(one)) for pk, one in some.items()}
+        with transaction.atomic():
+            found = [
+                one for one in read_again(list(some)) if _said_in(one) == _said_in(some[one.pk])
+            ]
+            keys = [one.pk for one in found]
+            SearchEntry.objects.filter(message__in=keys).delete()
+            full_text.store(_numbered([draft for pk in keys for draft in drafts[pk]]))
+            Message.objects.filter(pk__in=keys).update(indexed_at=timezone.now())
+            await_judging(found)
+    return list(some)
+
+
+@contextmanager
+def _one_process_at_a_time() -> Iterator[None]:
+    """Run one at a time among processes that share a PostgreSQL, or they would index the same
+    messages. On SQLite that lock would block writers for too long."""
+    if connection.vendor == "sqlite":
+        yield
+    else:
+        with transaction.atomic(), one_at_a_time("indexing"):
+            yield
+
+
+def _said_in(message: Message) -> list[object]:
+    return [getattr(message, name) for name in SAID_IN_IT]
+
+
+def _as_many_as_fit(messages: Iterable[Message]) -> Iterator[Message]:
+    characters = 0
+    for message in messages:
+        if characters > CHARACTERS_AT_ONCE:
+            return
+        characters += len(message.content) + len(message.reasoning)
+        yield message
+
+
+def _index_titles(some: "models.QuerySet[Conversation]") -> list[UUID]:
+    rows = some.only("user", "title", "created_at")
+    with transaction.atomic(), one_at_a_time("indexing"):
+        found = list(rows.select_for_update()[:TITLES_AT_ONCE])
+        keys = [conversation.pk for conversation in found]
+        SearchEntry.objects.filter(conversation__in=keys, message=None).delete()
+        full_text.store(_numbered([_of_title(one) for one in found]))
+        Conversation.objects.filter(pk__in=keys).update(indexed_title=F("title"))
+    return keys
+
+
+def _of_message(message: Message) -> Iterator[_Draft]:
+    text = "\n\n".join(texts_of(message))
+    if not text:
+        return
+    marks = [mark(PROMPT if message.is_prompt else REPLY), *name_marks(MODEL, message.model)]
+    if FENCE.search(text):
+        marks.append(mark(CODE))
+    user = message.conversation.user_id
+    for found in entries(text):
+        yield _Draft(
+            message.created_at, user, message.conversation_id, message.pk, [*marks, *found]
+        )
+
+
+def _of_title(conversation: Conversation) -> _Draft:
+    found = [mark(TITLE), *next(entries(conversation.title))]
+    return _Draft(conversation.created_at, conversation.user_id, conversation.pk, None, found)
+
+
+def _numbered(drafts: list[_Draft]) -> list[Row]:
+    """Assign unused ids. Within a second, the search for one begins at a place that depends on the
+    message."""
+    wanted = [
+        first_id(one.at) + (one.message or one.conversation).int % IN_A_SECOND for one in drafts
+    ]
+    used = _used(pk__in=wanted)
+    known: set[int] = set()  # seconds for which `used` is complete
+    rows: list[Row] = []
+    for draft, number in zip(drafts, wanted, strict=True):
+        while number in used:
+            number += 1
+            if (second := number // IN_A_SECOND) not in known:
+                begin = second * IN_A_SECOND
+                used |= _used(pk__range=(begin, begin + IN_A_SECOND - 1))
+                known.add(second)
+        used.add(number)
+        rows.append(Row(number, *draft[1:]))
+    return rows
+
+
+def _used(**wanted: object) -> set[int]:
+    return set(SearchEntry.objects.filter(**wanted).values_list("pk", flat=True))
+
+
+# Run after every turn.
+_UNINDEXED = Query(lambda: _messages().filter(indexed_at=None).only("pk")[:1])
+_UNINDEXED_TITLE = Query(lambda: _titles().filter(UNINDEXED_TITLE).only("pk")[:1])
+_NEWEST = Query(lambda: _few(_messages().filter(indexed_at=None).order_by("-created_at")))
+_STILL_UNINDEXED = PreparedIn(
+    lambda *keys: _locked(_messages().filter(indexed_at=None, pk__in=keys)), Message._meta.pk
+)

@@ -1,0 +1,1 @@
+from tests.models.conftest import carol, conversation, gateway  # noqa: F401 - fixtures

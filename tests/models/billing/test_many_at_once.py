@@ -1,0 +1,74 @@
+"""Prompts in several processes at once never use the same budget twice."""
+
+import json
+import subprocess
+import sys
+
+from chatapp.models.billing.reservations import OUTPUT
+from tests.support.allowed import (
+    TEXT,
+    WHOLE,
+)
+from tests.support.live import ROOT, Site, child_environment
+
+SET_UP = """
+import django; django.setup()
+from chatapp.models import Limit, Upstream, User
+Upstream.objects.create(name="Gateway", base_url="http://gw/v1")
+User.objects.create_user("carol")
+Limit.objects.create(cap={cap}, measure="tokens", period="month")
+"""
+ASK = """
+import django, json; django.setup()
+from django.conf import settings
+settings.DATABASES["default"].get("OPTIONS", {{}}).pop("pool", None)  # one connection per thread
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from uuid import UUID
+from django.db import connection
+from chatapp.models import ModelChoice, Prompt, Refused, Upstream, User
+carol, gateway = User.objects.get(username="carol"), Upstream.objects.get(name="Gateway")
+together = Barrier(25)
+
+def ask(_):
+    connection.ensure_connection()
+    together.wait()
+    try:
+        turn = Prompt({text!r}, ModelChoice(gateway.pk, "m")).store(carol, UUID(int=1))
+        return turn.reservation.output
+    except Refused:
+        return 0
+    finally:
+        connection.close()
+
+with ThreadPoolExecutor(25) as pool:
+    print(json.dumps(list(pool.map(ask, range(25)))))
+"""
+ACCOUNT = """
+import django; django.setup()
+from chatapp.models import BudgetAccount
+print([[one.spent, one.held] for one in BudgetAccount.objects.all()])
+"""
+
+
+def test_of_fifty_prompts_in_two_processes_a_budget_for_ten_admits_ten(
+    site: Site,
+) -> None:
+    environment = site.copy()
+    _python(environment, SET_UP.format(cap=10 * WHOLE)).communicate(timeout=60)
+    processes = [_python(environment, ASK.format(text=TEXT)) for _ in range(2)]
+    outputs = [json.loads(one.communicate(timeout=60)[0]) for one in processes]
+    held = [one for output in outputs for one in output if one]
+    assert held == [OUTPUT] * 10
+    said, _ = _python(environment, ACCOUNT).communicate(timeout=60)
+    assert json.loads(said) == [[0, 10 * WHOLE]]
+
+
+def _python(environment: dict[str, str], script: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=child_environment(environment),
+        stdout=subprocess.PIPE,
+        text=True,
+    )

@@ -1,0 +1,121 @@
+"""Temporary conversations in the database: who holds them, and when they are erased."""
+
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from django.utils import timezone
+
+from chatapp.models import Conversation, Message, Process, TemporaryHold, Upstream, Usage, User
+from chatapp.models.conversations import temporary
+from tests.support.stored import answered, started_by
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def fleeting(carol: User, gateway: Upstream) -> Conversation:
+    """A temporary conversation of Carol's with one answered prompt."""
+    conversation = Conversation(user=carol, title="Temporary chat", is_temporary=True)
+    answered(conversation, gateway, "Why is the sky blue?")
+    return conversation
+
+
+def process() -> UUID:
+    """Return the id of a living process."""
+    return Process.objects.create(pid=1, place="here", is_alone=False).pk
+
+
+def age(conversation: Conversation, minutes: int) -> None:
+    long_ago = timezone.now() - timedelta(minutes=minutes)
+    Conversation.objects.filter(pk=conversation.pk).update(updated_at=long_ago)
+
+
+def test_it_is_erased_when_the_last_worker_lets_go(fleeting: Conversation, carol: User) -> None:
+    here, there = process(), process()
+    for one in (here, there, here):
+        temporary.hold(fleeting.pk, one)
+    assert temporary.let_go(fleeting.pk, here) is None
+    assert Message.objects.count() == 2
+    assert temporary.let_go(fleeting.pk, there) == (carol.pk, fleeting.pk)
+    assert not any(model.objects.exists() for model in (Conversation, Message, TemporaryHold))
+    booked = Usage.objects.get()
+    assert (booked.user, booked.upstream_name) == (carol, "Gateway")
+
+
+def test_a_dead_worker_holds_nothing(fleeting: Conversation) -> None:
+    here, dead = process(), uuid4()
+    temporary.hold(fleeting.pk, dead)
+    temporary.hold(fleeting.pk, here)
+    assert temporary.let_go(fleeting.pk, here) is not None
+
+
+@pytest.mark.parametrize(
+    ("minutes", "holder", "is_erased"),
+    [
+        (1, "nobody", False),
+        (10, "nobody", True),
+        (10, "dead", True),
+        (10, "alive", False),
+        (10, "me", False),
+        (10, "me, as far as the database knows", True),
+    ],
+)
+def test_conversations_that_nobody_holds_are_erased_after_a_while(
+    fleeting: Conversation, minutes: int, holder: str, is_erased: bool
+) -> None:
+    me = process()
+    holders = {"dead": uuid4(), "alive": process(), "me, as far as the database knows": me}
+    if holder in holders:
+        temporary.hold(fleeting.pk, holders[holder])
+    age(fleeting, minutes)
+    temporary.sweep(me, [fleeting.pk] if holder == "me" else [])
+    assert Conversation.objects.exists() != is_erased
+
+
+def test_an_ordinary_conversation_is_neither_held_nor_erased(
+    carol: User, gateway: Upstream
+) -> None:
+    ordinary, here = started_by(carol), process()
+    answered(ordinary, gateway, "Why?")
+    age(ordinary, 10)
+    temporary.hold(ordinary.pk, here)
+    temporary.hold(uuid4(), here)
+    assert not TemporaryHold.objects.exists()
+    assert temporary.let_go(ordinary.pk, here) is None
+    assert temporary.sweep(here, []) == []
+    assert Conversation.objects.get() == ordinary
+
+
+def test_keeping_a_conversation_twice_does_not_change_its_title(fleeting: Conversation) -> None:
+    temporary.keep(fleeting)
+    fleeting.rename("Mine")
+    temporary.keep(Conversation.objects.get())
+    assert Conversation.objects.get().title == "Mine"
+
+
+def test_a_kept_conversation_is_not_titled_by_a_deleted_prompt(
+    fleeting: Conversation, gateway: Upstream
+) -> None:
+    fleeting.messages.update(deleted_at=timezone.now())
+    answered(fleeting, gateway, "And why is it not?")
+    temporary.keep(fleeting)
+    assert Conversation.objects.get().title == "And why is it not?"
+
+
+def test_a_kept_conversation_is_titled_by_its_first_prompt(fleeting: Conversation) -> None:
+    here = process()
+    temporary.hold(fleeting.pk, here)
+    temporary.keep(fleeting)
+    assert temporary.let_go(fleeting.pk, here) is None
+    kept = Conversation.objects.get()
+    assert (kept.title, kept.is_temporary, kept.titled_by) == (
+        "Why is the sky blue?",
+        False,
+        "prompt",
+    )
+    assert not TemporaryHold.objects.exists()
+
+
+def test_a_temporary_conversation_is_never_titled_by_a_model(fleeting: Conversation) -> None:
+    assert not fleeting.claim_title(fleeting.title)

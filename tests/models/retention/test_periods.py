@@ -1,0 +1,260 @@
+"""What retention deletes and keeps, and that the preview matches."""
+
+import random
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from chatapp.models import (
+    AuditDetail,
+    AuditEvent,
+    Conversation,
+    DailyUsage,
+    LegalHold,
+    Message,
+    Project,
+    ReplyImage,
+    Retention,
+    Upstream,
+    Usage,
+    User,
+    audit,
+)
+from chatapp.models.audit import Broken
+from chatapp.models.conversations.conversation import ERASED_AT_ONCE
+from chatapp.models.policies import legal_holds
+from chatapp.models.retention import run
+from chatapp.models.retention.run import RetentionRun
+from tests.support.clock import Step
+from tests.support.stored import end, reply_of
+
+pytestmark = pytest.mark.django_db
+
+GIF = b"GIF89a"
+
+
+def chat(person: User, upstream: Upstream, title: str, days: float, **fields: object) -> Message:
+    """Create a conversation that was last used that many days ago, with two images in its reply;
+    return the reply."""
+    conversation = person.conversations.create(title=title)
+    _, reply = conversation.ask(uuid4(), "Why?", None, upstream, "one", uuid4())
+    end(reply, reply_of("So."))
+    for position in range(2):
+        ReplyImage.objects.create(message=reply, position=position, media_type="gif", data=GIF)
+    moment = timezone.now() - timedelta(days=days)
+    record = {"image_count": 2}
+    Message.objects.filter(conversation=conversation).update(created_at=moment)
+    Message.objects.filter(pk=reply.pk).update(extras_record=record)
+    Conversation.objects.filter(pk=conversation.pk).update(updated_at=moment, **fields)
+    reply.conversation = conversation
+    return reply
+
+
+def titles() -> set[str]:
+    return set(Conversation.objects.values_list("title", flat=True))
+
+
+def keep(**days: int) -> Retention:
+    retention = Retention(**days)
+    retention.store()
+    return retention
+
+
+def apply() -> RetentionRun:
+    """Run a round to its end."""
+    round = RetentionRun()
+    for _ in iter(round.step, False):
+        pass
+    round.record()
+    return round
+
+
+def test_nothing_is_deleted_by_default(alice: User, connected: Upstream) -> None:
+    chat(alice, connected, "Of old", 5000)
+    assert Retention.now() == Retention()
+    assert not apply().gone
+    assert titles() == {"Of old"}
+    assert not Retention().preview().counts
+
+
+def test_old_conversations_go_from_every_shelf_unless_held_or_in_use(
+    alice: User, bob: User, olive: User, connected: Upstream
+) -> None:
+    old = timezone.now() - timedelta(days=40)
+    project = Project.objects.create(user=alice, name="Ours")
+    chat(alice, connected, "Loose", 31)
+    chat(alice, connected, "Pinned", 31, is_pinned=True)
+    chat(alice, connected, "Archived", 31, archived_at=old)
+    chat(alice, connected, "Filed", 31, project=project)
+    chat(alice, connected, "In the trash", 31, trashed_at=timezone.now())
+    chat(alice, connected, "Used", 29)
+    chat(alice, connected, "Temporary", 31, is_temporary=True)
+    running = chat(alice, connected, "Running", 31)
+    Message.objects.filter(pk=running.pk).update(ending="streaming")
+    held = chat(alice, connected, "Held", 31).conversation
+    LegalHold.begin(alice, held.pk, "a matter", olive)
+    chat(bob, connected, "Bob's", 31)
+    LegalHold.begin(bob, None, "a matter", olive)
+    preview = keep(conversation_days=30).preview()
+    assert (preview.conversations.count, preview.conversations.held) == (5, 2)
+    assert (preview.people, preview.messages, preview.bytes) == (1, 10, 10 * len(GIF))
+    assert (preview.images.count, preview.images.held) == (10, 4)
+    round = apply()
+    assert titles() == {"Used", "Temporary", "Running", "Held", "Bob's"}
+    assert round.gone == preview.counts == {"conversations": 5, "messages": 10, "images": 10}
+    assert {person for person, _ in round.erased} == {alice.pk}
+    assert len(round.erased) == 5
+    assert Project.objects.exists()
+    LegalHold.objects.get(user=alice).end(olive)
+    apply()
+    assert "Held" not in titles()
+
+
+def test_usage_stays_after_its_conversation_is_deleted(alice: User, connected: Upstream) -> None:
+    chat(alice, connected, "Old", 31)
+    usages, days = Usage.objects.count(), DailyUsage.objects.count()
+    assert usages
+    keep(conversation_days=30)
+    apply()
+    assert not Message.objects.exists()
+    assert (Usage.objects.count(), DailyUsage.objects.count()) == (usages, days)
+
+
+def test_images_go_earlier_and_their_reply_notes_that_there_were_some(
+    alice: User, bob: User, olive: User, connected: Upstream
+) -> None:
+    old = chat(alice, connected, "Old", 8)
+    chat(alice, connected, "New", 6)
+    chat(alice, connected, "Temporary", 8, is_temporary=True)
+    chat(bob, connected, "Held", 8)
+    LegalHold.begin(bob, None, "a matter", olive)
+    preview = keep(image_days=7, conversation_days=30).preview()
+    assert (preview.images.count, preview.images.held, preview.bytes) == (2, 2, 2 * len(GIF))
+    assert apply().gone == preview.counts == {"images": 2}
+    assert len(titles()) == 4
+    kept = ReplyImage.objects.values_list("message__conversation__title", flat=True)
+    assert sorted(set(kept)) == ["Held", "New", "Temporary"]
+    old.refresh_from_db()
+    assert (old.extras.image_count, old.extras.expired_images) == (0, 2)
+    assert old.extras.is_seen
+
+
+@pytest.mark.django_db(transaction=True)
+def test_emptying_audit_details_keeps_the_hash_chain_valid(
+    alice: User, bob: User, olive: User, clock: Step
+) -> None:
+    LegalHold.begin(bob, None, "a matter", olive)
+    with transaction.atomic():
+        for about in (alice, bob):
+            audit.record("person.changed", actor=alice, about=about, detail={"note": "secret"})
+    keep(audit_detail_days=1)
+    assert not Retention.now().preview().counts  # everything is from today
+    clock(2 * 86_400)
+    preview = Retention.now().preview()
+    assert (preview.details.count, preview.details.held) == (1, 1)
+    assert apply().gone == preview.counts == {"details": 1}
+    first, second = AuditDetail.objects.order_by("pk")[:2]
+    assert first.is_erased
+    assert second.said["note"] == "secret"
+    assert audit.verify().erased == 1
+    [event] = AuditEvent.objects.filter(action__in=("log.emptied", "retention.applied"))
+    assert (event.action, event.target) == ("log.emptied", "1")
+    assert not apply().gone
+    AuditDetail.objects.filter(pk=2).update(content="", salt="")
+    with pytest.raises(Broken, match="detail of event 2 is empty"):
+        audit.verify()
+
+
+def test_a_round_records_its_deletions_in_the_audit_log(alice: User, connected: Upstream) -> None:
+    chat(alice, connected, "Old", 31)
+    keep(conversation_days=30)
+    apply()
+    apply()
+    [event] = AuditEvent.objects.filter(action="retention.applied")
+    assert (event.actor, event.target) == (None, "")
+    assert event.detail.said == {"conversations": 1, "messages": 2, "images": 2}
+
+
+def test_a_round_is_bounded_and_the_next_one_continues(
+    alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = chat(alice, connected, "Long", 31)
+    Message.objects.bulk_create(
+        Message(conversation=long.conversation, parent=long, role="user", content="More")
+        for _ in range(ERASED_AT_ONCE)
+    )
+    chat(alice, connected, "Another", 31)
+    monkeypatch.setattr(run, "MAX_STEPS", 2)
+    preview = keep(conversation_days=30).preview()
+    rounds = [apply() for _ in range(3)]
+    assert [round.gone["conversations"] for round in rounds] == [0, 1, 1]
+    assert sum((round.gone for round in rounds), Counter()) == preview.counts
+
+
+def test_withdrawing_the_setting_stops_a_running_round(alice: User, connected: Upstream) -> None:
+    chat(alice, connected, "Old", 31)
+    keep(conversation_days=30)
+    round = RetentionRun()
+    assert round.step()  # deletes its messages
+    Retention().store()
+    assert not round.step()
+    assert titles() == {"Old"}
+
+
+def test_a_conversation_used_at_the_last_moment_stays(
+    alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody asks something in it after it was found due and before it is locked."""
+    chat(alice, connected, "Old", 31)
+    keep(conversation_days=30)
+    locked = legal_holds.refuse_held
+
+    def asked_meanwhile(*held: Any) -> None:
+        Conversation.objects.update(updated_at=timezone.now())
+        locked(*held)
+
+    monkeypatch.setattr(run, "refuse_held", asked_meanwhile)
+    apply()
+    assert Message.objects.count() == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_preview_counts_exactly_what_is_deleted(
+    seed: int, alice: User, bob: User, olive: User, connected: Upstream, clock: Step
+) -> None:
+    """For all kinds of chats and periods."""
+    dice = random.Random(seed)  # noqa: S311 - not for secrets
+    for number in range(12):
+        person = dice.choice([alice, bob])
+        reply = chat(
+            person,
+            connected,
+            f"{number}",
+            dice.randint(0, 20) + 0.5,
+            is_temporary=dice.random() < 0.2,
+            is_pinned=dice.random() < 0.3,
+            trashed_at=timezone.now() if dice.random() < 0.3 else None,
+        )
+        if dice.random() < 0.2:
+            LegalHold.begin(person, reply.conversation.pk, "a matter", olive)
+        if dice.random() < 0.2:
+            Message.objects.filter(pk=reply.pk).update(ending="streaming")
+        with transaction.atomic():
+            audit.record("person.changed", actor=olive, about=person)
+    if dice.random() < 0.5:
+        LegalHold.begin(bob, None, "a matter", olive)
+    clock(dice.randint(0, 2) * 86_400)
+    days = [dice.choice([None, 3, 7, 14]), dice.choice([None, 3, 7, 14]), dice.choice([None, 1])]
+    Retention(*days).store()
+    preview = Retention.now().preview()
+    assert apply().gone == preview.counts
+    assert not Retention.now().preview().counts
+    after = Retention.now().preview()
+    assert after.conversations.held == preview.conversations.held
+    assert after.images.held == preview.images.held
+    assert after.details.held == preview.details.held

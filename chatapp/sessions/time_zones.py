@@ -1,6 +1,6 @@
 """The viewer's time zone, as an offset from UTC in a cookie.
 
-static/js/early.js sets the cookie; without it the zone is UTC.
+static/js/preload.js sets the cookie; without it the zone is UTC.
 """
 
 import re

@@ -1,6 +1,6 @@
 // Tells screen readers when a reply begins, waits, asks something and ends, but not each word of it.
 
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 
 export function announce(text) {
   document.getElementById("announcer").textContent = text;

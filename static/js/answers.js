@@ -2,7 +2,7 @@
 // address to go to, or why nothing was done.
 
 import { refresh } from "./conversation-list.js";
-import { post } from "./keeping.js";
+import { post } from "./conversation-actions.js";
 
 document.addEventListener("submit", async (event) => {
   const form = event.target;

@@ -1,7 +1,7 @@
 // All scripts of the chat page, served as one file (chatapp/server/middleware/bundles.py). They run in
-// this order, each after its own imports; foreign.js must run first.
+// this order, each after its own imports; untrusted-html.js must run first.
 
-import "./foreign.js";
+import "./untrusted-html.js";
 import "./htmx-socket.js";
 import "./page.js";
 import "./account.js";
@@ -29,7 +29,7 @@ import "./focus.js";
 import "./reasoning.js";
 import "./scrolling.js";
 import "./pressing.js";
-import "./places.js";
+import "./scroll-restore.js";
 import "./reading.js";
 import "./outline.js";
 import "./thread-keys.js";
@@ -37,9 +37,9 @@ import "./announcements.js";
 import "./copying.js";
 import "./sidebar.js";
 import "./conversation-list.js";
-import "./endless.js";
+import "./infinite-scroll.js";
 import "./toast.js";
-import "./when-wanted.js";
+import "./lazy.js";
 import "./menus.js";
 import "./dialogs.js";
 import "./settings.js";

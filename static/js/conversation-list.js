@@ -28,8 +28,8 @@ function ask(list, values) {
 }
 
 function place(list) {
-  const rows = list.querySelectorAll(".endless > .conversation");
-  const isTop = !list.querySelector(".endless > .newer");
+  const rows = list.querySelectorAll(".infinite > .conversation");
+  const isTop = !list.querySelector(".infinite > .newer");
   const { used: at, id } = rows[0]?.dataset ?? {};
   return { rows: rows.length, ...(isTop ? {} : { at, id }) };
 }

@@ -1,9 +1,9 @@
 // The menu of a conversation in a list: shows the actions available in that list.
 
-import { choose } from "./keeping.js";
+import { choose } from "./conversation-actions.js";
 import { closeMenu } from "./menus.js";
 import { projectOf, shelfOf } from "./conversation-list.js";
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 import { rename } from "./renaming.js";
 import { startSelecting } from "./selecting.js";
 

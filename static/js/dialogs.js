@@ -2,7 +2,7 @@
 // dialog that is not on the page is loaded from the button's data-from. data-closes and a click
 // outside close it, as the browser does on Escape.
 
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 import { closeMenu } from "./menus.js";
 import { tell } from "./toast.js";
 

@@ -3,8 +3,8 @@
 // the same.
 
 import { projectOf, shelf } from "./conversation-list.js";
-import { OURS } from "./foreign.js";
-import { change, choose } from "./keeping.js";
+import { OURS } from "./untrusted-html.js";
+import { change, choose } from "./conversation-actions.js";
 import { selection } from "./selecting.js";
 
 let dragged = null; // the project that they come from, or "" for the list

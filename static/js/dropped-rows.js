@@ -1,4 +1,4 @@
-// Remembers the rows that endless.js dropped from a list, so that Shift-click also selects them.
+// Remembers the rows that infinite-scroll.js dropped from a list, so that Shift-click also selects them.
 
 import { projectOf } from "./conversation-list.js";
 
@@ -18,7 +18,7 @@ export function idsWith(row) {
   const project = projectOf(row);
   const root = row.closest("#lists, #project-chats");
   const ids = (found) => [...root.querySelectorAll(found)].map(({ dataset }) => dataset.id);
-  const pinned = ids(":not(.endless) > .conversation"), shown = ids(".endless > .conversation");
+  const pinned = ids(":not(.infinite) > .conversation"), shown = ids(".infinite > .conversation");
   const there = new Set([...pinned, ...shown]); // a dropped row may be back
   const [above, below] = [dropped.above, dropped.below].map((all) => all
     .filter((one) => one.project === project && !there.has(one.id)).map(({ id }) => id));

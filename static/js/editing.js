@@ -4,7 +4,7 @@
 // version.
 
 import { announce } from "./announcements.js";
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 import { box, fill, fillAbove, form, written } from "./message-box.js";
 import { say } from "./page.js";
 import { parted } from "./pasting.js";

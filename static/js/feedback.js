@@ -2,7 +2,7 @@
 // fails, a toast says so.
 
 import { announce } from "./announcements.js";
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 import { tell } from "./toast.js";
 
 const FAILED = "That didn't work. Nothing was changed. Try again in a moment.";

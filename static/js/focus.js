@@ -1,7 +1,7 @@
 // Moves the focus on when the pressed button disappears: Stop and Send replace each other, Allow and
 // Deny disappear when pressed, and choosing one of several replies removes the others.
 
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 import { focusBox } from "./message-box.js";
 import { isStreaming } from "./page.js";
 

@@ -2,7 +2,7 @@
 // closes them; this positions them, moves through their items with the arrow keys, and returns the
 // focus to the button.
 
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 
 const GAP = 4; // px between the button and its menu
 const ITEMS = "a[href], button, input:checked";

@@ -1,7 +1,7 @@
 // The menu of a message: retry with another model, fork the conversation, or delete the message with
 // everything after it. Deleting can be undone until the person continues the conversation.
 
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 import { closeMenu } from "./menus.js";
 import { box, focusBox, isEmpty } from "./message-box.js";
 import { askForModel } from "./model-opener.js";

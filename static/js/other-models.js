@@ -1,7 +1,7 @@
 // Other models that also answer the next prompt, each in its own column. They are added in the model
 // sheet, listed above the message box, and sent with the prompt, one per line.
 
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 import { focusBox } from "./message-box.js";
 import { askForModel } from "./model-opener.js";
 

@@ -3,7 +3,7 @@
 // removed.
 
 import { announce } from "./announcements.js";
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 import { attach, box, fill, joined, written } from "./message-box.js";
 
 const LONG = 5000; // code units

@@ -3,7 +3,7 @@
 // scrolls to it and focuses it.
 
 import { watch } from "./connection.js";
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 import { scrollBy } from "./scrolling.js";
 
 const ABOVE = 72; // px of space above the message

@@ -1,6 +1,6 @@
 // Folds the reasoning when it is complete, unless the person has folded or unfolded it.
 
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 
 const byHand = new WeakSet();
 

@@ -3,8 +3,8 @@
 // has another id meanwhile.
 
 import { refresh } from "./conversation-list.js";
-import { OURS } from "./foreign.js";
-import { post } from "./keeping.js";
+import { OURS } from "./untrusted-html.js";
+import { post } from "./conversation-actions.js";
 import { tell } from "./toast.js";
 
 const MAX_LENGTH = 80; // characters

@@ -2,7 +2,7 @@
 // until then htmx shows the results, and Enter opens the search page.
 
 import { open } from "./dialogs.js";
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 
 const fetched = () => import("./search.js");
 const dialog = document.getElementById("search");

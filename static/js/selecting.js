@@ -3,8 +3,8 @@
 
 import { projectOf, shelfOf } from "./conversation-list.js";
 import { forget, idsWith } from "./dropped-rows.js";
-import { OURS } from "./foreign.js";
-import { choose } from "./keeping.js";
+import { OURS } from "./untrusted-html.js";
+import { choose } from "./conversation-actions.js";
 
 const selected = new Map(); // id → the project whose page it is on
 let isSelecting = false;

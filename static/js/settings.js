@@ -1,5 +1,5 @@
 // The settings in the account menu, stored in this browser. They are attributes of the root element,
-// such as data-scheme; static/js/early.js sets them before the next page is drawn.
+// such as data-scheme; static/js/preload.js sets them before the next page is drawn.
 
 const groups = () => document.querySelectorAll("[data-setting]");
 const attributeOf = (name) => `data-${name}`;

@@ -1,7 +1,7 @@
 // Steps between the replies to a prompt, or between the versions of a prompt: the control stays under
 // the pointer and keeps the focus.
 
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 import { scrollBy } from "./scrolling.js";
 
 let step = null; // {message, label, top}: the target, the button's label and its position

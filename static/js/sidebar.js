@@ -24,8 +24,8 @@ function set(open) {
 }
 
 function placeHands(parent, before) {
-  const hands = document.getElementById("list-hands");
-  if (hands.parentElement !== parent) parent.insertBefore(hands, before);
+  const actions = document.getElementById("list-actions");
+  if (actions.parentElement !== parent) parent.insertBefore(actions, before);
 }
 
 function toggle() {

@@ -1,6 +1,6 @@
 // The tokens of a reply are one tab stop; the arrow keys move between them.
 
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 
 document.addEventListener("keydown", (event) => {
   const { target, key } = event;

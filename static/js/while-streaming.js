@@ -1,4 +1,4 @@
-// Scripts needed while a reply streams, loaded by static/js/when-wanted.js.
+// Scripts needed while a reply streams, loaded by static/js/lazy.js.
 
 import "./silence.js";
 import { look } from "./unseen-endings.js";

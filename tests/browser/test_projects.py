@@ -269,7 +269,7 @@ def test_deleting_or_archiving_on_a_project_page_can_be_undone(filled: Tab, acti
 
 @pytest.mark.thorough
 def test_a_pinned_chat_is_on_top_in_its_project_and_can_be_unpinned(filled: Tab) -> None:
-    last = filled.page.locator("#project-chats .endless .conversation").last.inner_text()
+    last = filled.page.locator("#project-chats .infinite .conversation").last.inner_text()
     menu(filled, last, "Pin")
     expect(chats(filled).first).to_have_text(last)
     expect(chats(filled)).to_have_count(2)

@@ -26,11 +26,11 @@ def loaded_scripts(alices: Client, **attributes: str) -> list[str]:
 
 def test_the_page_loads_one_module_that_disarms_foreign_text_first(alices: Client) -> None:
     assert loaded_scripts(alices, type="module") == ["chat"]
-    assert IMPORTED.findall((ROOT / "static/js/chat.js").read_text())[0] == "./foreign.js"
+    assert IMPORTED.findall((ROOT / "static/js/chat.js").read_text())[0] == "./untrusted-html.js"
 
 
 def test_the_script_that_sets_the_appearance_loads_before_the_page_is_drawn(alices: Client) -> None:
-    assert loaded_scripts(alices)[0] == "early"
+    assert loaded_scripts(alices)[0] == "preload"
     assert parse(alices.get("/").text).find_all("script")[0].attributes.keys() == {"src"}
 
 

@@ -62,7 +62,7 @@ def environment(**options: Any) -> Environment:
         account_token=account_token,
         brand=branding.known,
         close_codes={code.name: code.value for code in CloseCode},
-        foreign_attributes=foreign_attributes(),
+        allowed_attributes=allowed_attributes(),
         longest_note=MAX_NOTE_LENGTH,
         messages_of=get_messages,
         most_characters=settings.CHATAPP_MAX_PROMPT_CHARACTERS,
@@ -132,8 +132,8 @@ def with_brand(request: HttpRequest) -> dict[str, object]:
     return {"brand": branding.known()}
 
 
-def foreign_attributes() -> str:
-    """Return the attributes allowed in rendered text, as static/js/foreign.js reads them:
+def allowed_attributes() -> str:
+    """Return the attributes allowed in rendered text, as static/js/untrusted-html.js reads them:
     `a href rel,ol start`."""
     return ",".join(" ".join([tag, *forms]) for tag, forms in ALLOWED.items() if forms)
 

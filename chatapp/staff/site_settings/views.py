@@ -35,4 +35,4 @@ def settings(request: HttpRequest) -> HttpResponse:
         form = SettingsForm(instance=Installation.this())
     known = [(one, catalogue.known_models(one)) for one in Upstream.objects.order_by("name")]
     context = {"form": form, "known": known, "logo": Installation.this().logo}
-    return render(request, "configuring/settings.html", context)
+    return render(request, "site_settings/settings.html", context)

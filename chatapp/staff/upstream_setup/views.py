@@ -32,7 +32,7 @@ def upstreams(request: HttpRequest) -> HttpResponse:
     enabled = [one for one in everything if one.enabled]
     offers = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=enabled)
     context = {"healths": health_of(everything, offers), "days": DAYS}
-    return render(request, "connecting/upstreams.html", context)
+    return render(request, "upstream_setup/upstreams.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -53,7 +53,7 @@ def address(request: HttpRequest, pk: int | None = None) -> HttpResponse:
             action = "upstream.added" if pk is None else "upstream.changed"
             record(request, action, form.save(), before=before, after=after)
         return redirect("upstream-offer", upstream.pk)
-    return render(request, "connecting/address.html", {"form": form, "upstream": upstream})
+    return render(request, "upstream_setup/address.html", {"form": form, "upstream": upstream})
 
 
 @require_http_methods(["GET", "POST"])
@@ -103,7 +103,7 @@ def _offer_page(request: HttpRequest, upstream: Upstream, **context: Any) -> Htt
     found = _listed(upstream)
     context = {"form": _offer_form(None, upstream, found), "report": None, **context}
     return render(
-        request, "connecting/offer.html", {"upstream": upstream, "found": found, **context}
+        request, "upstream_setup/offer.html", {"upstream": upstream, "found": found, **context}
     )
 
 

@@ -82,7 +82,7 @@ def test_djangos_engine_renders_only_admin_pages_and_plain_text() -> None:
 
 
 def test_the_page_lists_the_attributes_allowed_in_foreign_text() -> None:
-    assert "a href target rel," in environment.foreign_attributes()
+    assert "a href target rel," in environment.allowed_attributes()
 
 
 @pytest.mark.parametrize("name", ["conversation", "reply-markdown", "prompt-text", "outline"])

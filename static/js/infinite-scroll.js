@@ -8,19 +8,19 @@ const KEPT = 240;
 let spent = null; // the edge that is being replaced by its page
 let held = null; // a visible row and its position
 
-const isEndless = (list) => list?.matches?.(".endless");
+const isInfinite = (list) => list?.matches?.(".infinite");
 const rowsOf = (list) => [...list.querySelectorAll(".conversation")];
 const top = (element) => element.getBoundingClientRect().top;
 
 document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
-  if (!isEndless(ctx.target) || !ctx.sourceElement?.matches(".edge")) return;
+  if (!isInfinite(ctx.target) || !ctx.sourceElement?.matches(".edge")) return;
   spent = ctx.sourceElement;
   hold(ctx.target);
   spent.remove();
 });
 
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
-  if (!isEndless(ctx.target) || !spent) return;
+  if (!isInfinite(ctx.target) || !spent) return;
   tidy(ctx.target);
   if (spent.matches(".older")) dropAbove(ctx.target);
   else dropBelow(ctx.target);

@@ -1,4 +1,4 @@
-// Actions on messages, loaded by static/js/when-wanted.js.
+// Actions on messages, loaded by static/js/lazy.js.
 
 import "./message-menu.js";
 import "./feedback.js";

@@ -14,7 +14,7 @@ import { dropSwapsOutOfBand, swapsOf } from "./htmx-socket.js";
 export const OURS = ":not([hx-ignore] *)";
 
 const LISTED = Object.fromEntries(
-  document.querySelector("meta[name=foreign-attributes]").content.split(",").map((entry) => {
+  document.querySelector("meta[name=allowed-attributes]").content.split(",").map((entry) => {
     const [tag, ...names] = entry.split(" ");
     return [tag, names];
   }),

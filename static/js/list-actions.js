@@ -1,6 +1,6 @@
-// Actions on conversations and projects, loaded by static/js/when-wanted.js.
+// Actions on conversations and projects, loaded by static/js/lazy.js.
 
-import "./keeping.js";
+import "./conversation-actions.js";
 import "./renaming.js";
 import "./selecting.js";
 import "./conversation-menu.js";

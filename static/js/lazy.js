@@ -1,7 +1,7 @@
 // Loads scripts on demand. Scripts for actions are loaded when the pointer or the focus comes near; an
 // event that arrives before its script is held back and dispatched again once the script has loaded.
 
-import { OURS } from "./foreign.js";
+import { OURS } from "./untrusted-html.js";
 import { isStreaming, streaming } from "./page.js";
 import { tell } from "./toast.js";
 
@@ -13,7 +13,7 @@ const opensMenu = `[popovertarget="message-menu"]${OURS}`;
 // For each script: the elements that it is for, and the events that it handles.
 const BY_HAND = [
   {
-    fetched: () => import("./list-hands.js"),
+    fetched: () => import("./list-actions.js"),
     near: `#lists, .conversation${OURS}, [data-answers], [data-keep]`,
     acts: (event) => {
       const on = (selector) => event.target.closest?.(selector);
@@ -24,7 +24,7 @@ const BY_HAND = [
     },
   },
   {
-    fetched: () => import("./message-hands.js"),
+    fetched: () => import("./message-actions.js"),
     near: `${opensMenu}, .siblings${OURS}, .feedback${OURS}, .token-line${OURS}`,
     acts: ({ type, key, target }) =>
       (type === "click" &&

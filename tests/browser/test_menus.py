@@ -104,7 +104,7 @@ def test_a_theme_is_kept_and_applied_before_the_first_paint(desk: Desk, tab: Tab
     assert tab.page.evaluate(SCHEME) == "dark"
     beside.page.wait_for_function(f"() => {SCHEME} === 'dark'")
     # The modules are blocked, so only the blocking script can apply it.
-    tab.page.route(re.compile(r"/js/(?!early)"), lambda route: route.abort())
+    tab.page.route(re.compile(r"/js/(?!preload)"), lambda route: route.abort())
     desk.expect_error("Failed to load|ERR_FAILED")
     for path in ("/", "/help/", "/accounts/password/change/"):
         tab.page.goto(desk.url + path)

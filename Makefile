@@ -67,6 +67,7 @@ check: $(VENV)/dev
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(BIN)/pip-licenses --packages $$(sed -n 's/^\([a-z0-9._-]*\)==.*/\1/p' requirements/base.txt) >/dev/null
 	$(BIN)/python -m tests.support.known_vulnerabilities requirements/base.txt
+	$(BIN)/python -m tests.support.commit_subjects
 
 bench: $(VENV)/dev
 	$(BIN)/python -m bench

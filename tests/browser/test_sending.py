@@ -178,7 +178,7 @@ def test_a_prompt_sent_before_the_modules_have_loaded_is_sent_afterwards(
     upstream.script(role(), delta("Here."), finish(), done())
     tab = Tab(desk.context.new_page())
     on_their_way: list[Route] = []
-    tab.page.route(re.compile(r"/js/(?!early)"), lambda route: on_their_way.append(route))
+    tab.page.route(re.compile(r"/js/(?!preload)"), lambda route: on_their_way.append(route))
     tab.page.goto(desk.url, wait_until="commit")
     tab.message.press_sequentially("So soon?")
     if by == "Enter":

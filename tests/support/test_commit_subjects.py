@@ -36,5 +36,8 @@ def test_other_subjects_are_refused(subject: str, problem: str) -> None:
 
 
 def test_without_git_there_are_no_commits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
+    def missing(*_: object, **__: object) -> None:
+        raise FileNotFoundError("git")
+
+    monkeypatch.setattr("subprocess.run", missing)
     assert new_subjects() == []

@@ -92,6 +92,7 @@ INSTALLED_APPS = [
     "csp",
 ]
 MIDDLEWARE = [
+    "chatapp.server.probes.middleware.ProbesMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "chatapp.server.middleware.database_away.DatabaseAwayMiddleware",

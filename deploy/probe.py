@@ -1,5 +1,5 @@
-"""Whether the app on this machine answers: `probe.py PATH [SECONDS]` exits with 0 where PATH says
-200, at once or within so many seconds.
+"""Check whether the app on this machine answers: `probe.py PATH [SECONDS]` exits with 0 if PATH
+answers with 200, now or within so many seconds.
 
 For the image's health check and for systemd, which have no other client at hand.
 """
@@ -24,18 +24,12 @@ def answers_200(path: str) -> bool:
     reached_by = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared
     connection = http.client.HTTPConnection(reached_by, int(os.environ.get("PORT") or 8000), 4)
     try:
-        connection.request("GET", path, headers={"Host": known_name()})
+        connection.request("GET", path)
         return connection.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False
     finally:
         connection.close()
-
-
-def known_name() -> str:
-    """A host name that the app answers to."""
-    first = os.environ.get("ALLOWED_HOSTS", "").partition(",")[0].strip().lstrip(".")
-    return "localhost" if first in ("", "*") else first
 
 
 if __name__ == "__main__":

@@ -8,16 +8,12 @@ from django.http import HttpRequest, HttpResponse
 
 from chatapp.models import Installation
 
-# They render no page and must answer without a database.
-PROBES = ("/healthz", "/readyz", "/metrics")
-
 
 class BrandingMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path not in PROBES:
-            with suppress(Error):  # if the view needs the database, it raises this too
-                Installation.keep_branding_fresh()
+        with suppress(Error):  # if the view needs the database, it raises this too
+            Installation.keep_branding_fresh()
         return self._get_response(request)

@@ -13,7 +13,6 @@ from django.db import Error
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from chatapp.server.middleware.branding import PROBES
 from chatapp.sessions.idle_sessions import leave_unused
 from chatapp.sessions.rate_limits import allowances
 
@@ -40,7 +39,7 @@ class RateLimitMiddleware:
 
 def _person(request: HttpRequest) -> int | None:
     """Return the user id in the session, if any, without marking the session as used."""
-    if settings.SESSION_COOKIE_NAME not in request.COOKIES or request.path in PROBES:
+    if settings.SESSION_COOKIE_NAME not in request.COOKIES:
         return None
     with suppress(Error):  # if the view needs the database, it raises this too
         person = request.session.get(SESSION_KEY)

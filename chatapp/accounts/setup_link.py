@@ -14,9 +14,13 @@ def setup_token() -> str | None:
     return salted_hmac("chatapp.setup", settings.SECRET_KEY, algorithm="sha256").hexdigest()[:32]
 
 
-def setup_link(origin: str) -> str | None:
-    """Return the setup link at this origin, or None once there is an account."""
+def setup_link(own_origin: str) -> str | None:
+    """Return the setup link at the public origin, or else at the server's own.
+
+    Returns None once there is an account.
+    """
     token = setup_token()
+    origin = settings.PUBLIC_ORIGIN or own_origin
     return origin + reverse("setup", args=[token]) if token else None
 
 

@@ -204,11 +204,11 @@ def body_limit() -> Iterator[CheckResult]:
 def processes() -> Iterator[CheckResult]:
     """Report how many processes these settings allow."""
     if settings.DATABASE_URL and settings.REDIS_URL:
-        yield ok("Processes", "any number: DATABASE_URL and REDIS_URL are set")
-    elif settings.DATABASE_URL:
-        yield ok("Processes", "only one: for more, set REDIS_URL too")
+        yield ok("Processes", "any number on any hosts: DATABASE_URL and REDIS_URL are set")
+    elif settings.REDIS_URL:
+        yield ok("Processes", "any number on this host; for more hosts, set DATABASE_URL")
     else:
-        yield ok("Processes", "only one: for more, set DATABASE_URL and REDIS_URL")
+        yield ok("Processes", "only one; for more, set REDIS_URL")
 
 
 def django_checks() -> Iterator[CheckResult]:

@@ -142,7 +142,12 @@ def test_a_metrics_token_must_be_hard_to_guess(token: str, status: Status) -> No
 
 @pytest.mark.parametrize(
     ("database", "redis", "words"),
-    [("", "", "set DATABASE_URL and REDIS_URL"), ("p", "", "set REDIS_URL"), ("p", "r", "any")],
+    [
+        ("", "", "only one; for more, set REDIS_URL"),
+        ("p", "", "only one; for more, set REDIS_URL"),
+        ("", "r", "any number on this host"),
+        ("p", "r", "any number on any hosts"),
+    ],
 )
 def test_the_possible_number_of_processes_is_reported(
     settings: Settings, database: str, redis: str, words: str

@@ -19,21 +19,17 @@ def printed() -> str:
 
 
 @pytest.mark.parametrize(
-    ("host", "origins", "origin"),
+    ("host", "public", "origin"),
     [
-        ("127.0.0.1", [], "http://127.0.0.1:8123"),
-        ("::1", [], "http://[::1]:8123"),
-        (
-            "10.0.0.1",
-            ["https://*.example.org", "https://chat.example.org"],
-            "https://chat.example.org",
-        ),
+        ("127.0.0.1", "", "http://127.0.0.1:8123"),
+        ("::1", "", "http://[::1]:8123"),
+        ("10.0.0.1", "https://chat.example.org", "https://chat.example.org"),
     ],
 )
 def test_the_link_has_the_apps_public_address(
-    settings: Settings, host: str, origins: list[str], origin: str
+    settings: Settings, host: str, public: str, origin: str
 ) -> None:
-    settings.HOST, settings.PORT, settings.CSRF_TRUSTED_ORIGINS = host, 8123, origins
+    settings.HOST, settings.PORT, settings.PUBLIC_ORIGIN = host, 8123, public
     link = printed()
     assert link.startswith(f"{origin}/setup/")
     page = Client(headers={"host": "localhost"}).get(link.removeprefix(origin))

@@ -14,17 +14,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with in_sentences():
-            link = setup_link(_origin())
+            host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
+            link = setup_link(f"http://{host}:{settings.PORT}")
         if link is None:
             raise CommandError(
                 "An account already exists, so the link is no longer valid. Administrators can add "
                 "accounts; `manage.py createsuperuser` creates another administrator."
             )
         self.stdout.write(link)
-
-
-def _origin() -> str:
-    """Return the app's origin: the first public address, or else where it listens."""
-    public = [origin for origin in settings.CSRF_TRUSTED_ORIGINS if "*" not in origin]
-    host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
-    return public[0] if public else f"http://{host}:{settings.PORT}"

@@ -37,10 +37,11 @@ def reviewer() -> "User":
 
 def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
     """Time the first, middle and last page of each value in turns, at least `tries` in all."""
-    from chatapp.staff.review.queries import ReviewFilter
+    from chatapp.staff.review.criteria import ReviewFilter
+    from chatapp.staff.review.matches import matching
 
     asked = [ReviewFilter(reviewer(), **one) for one in values]
-    found = [list(one.conversations().values_list("updated_at", "pk")) for one in asked]
+    found = [list(matching(one).values_list("updated_at", "pk")) for one in asked]
     each = zip(values, found, strict=True)
     pages = [(one, place) for one, its_own in each for place in places_of(its_own)]
     taken = list(islice(cycle(pages), max(tries, len(pages))))
@@ -48,8 +49,8 @@ def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
 
 
 def places_of(found: Sequence[tuple[Any, Any]]) -> Iterator["ReviewPosition | None"]:
+    from chatapp.staff.review.pages import PAGE
     from chatapp.staff.review.positions import ReviewPosition
-    from chatapp.staff.review.queries import PAGE
 
     yield None
     for number in {len(found) // 2, len(found) - PAGE // 2}:
@@ -65,7 +66,8 @@ def took(do: Callable[..., object], *given: object) -> float:
 
 
 def show(wish: Wish, place: "ReviewPosition | None") -> None:
-    from chatapp.staff.review.queries import ReviewFilter, page_of
+    from chatapp.staff.review.criteria import ReviewFilter
+    from chatapp.staff.review.pages import page_of
     from chatapp.staff.review.rows import rows_of
 
     asked = ReviewFilter(reviewer(), **wish)
@@ -96,7 +98,9 @@ def begun_under(fields: Wish) -> Iterator[None]:
 
 def steps(every: Wishes) -> Found:
     """Time the queries for the conversations before and after one, within what a filter finds."""
-    from chatapp.staff.review.queries import ReviewFilter, neighbours_of
+    from chatapp.staff.review.criteria import ReviewFilter
+    from chatapp.staff.review.matches import matching
+    from chatapp.staff.review.pages import neighbours_of
 
     found = {}
     for name in STEPPED:
@@ -104,7 +108,7 @@ def steps(every: Wishes) -> Found:
         tries = [
             took(neighbours_of, conversation, one)
             for one in asked
-            for conversation in one.conversations().order_by("?")[: max(4, PAGES // len(asked))]
+            for conversation in matching(one).order_by("?")[: max(4, PAGES // len(asked))]
         ]
         found[f"before and after, {name}"] = None, tries
     return found
@@ -116,8 +120,8 @@ def pages(every: Wishes) -> Found:
     from django.urls import reverse
 
     from chatapp.models import Opening
+    from chatapp.models.review.readable import reviewable
     from chatapp.staff.review.filters import FilterForm
-    from chatapp.staff.review.queries import reviewable
     from chatapp.staff.review.return_link import query_of
 
     def client_of(person: "User") -> Client:
@@ -152,12 +156,12 @@ def pages(every: Wishes) -> Found:
 
 
 def plans(values: Sequence[Wish]) -> Iterator[str]:
-    from chatapp.staff.review.queries import PAGE, ReviewFilter
+    from chatapp.staff.review.criteria import ReviewFilter
+    from chatapp.staff.review.matches import matching
+    from chatapp.staff.review.pages import PAGE
 
     for one in values:
-        found = (
-            ReviewFilter(reviewer(), **one).conversations().values("pk", "updated_at")[: PAGE + 1]
-        )
+        found = matching(ReviewFilter(reviewer(), **one)).values("pk", "updated_at")[: PAGE + 1]
         yield f"{one}\n{found.explain(analyze=True, buffers=True)}\n"
 
 

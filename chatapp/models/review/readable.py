@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from django.db import models
 
 from chatapp.models.accounts.users import User
+from chatapp.models.conversations.conversation import Conversation
+from chatapp.models.conversations.conversation_querysets import ConversationQuerySet
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.policies.review_policies import ReviewPolicy
 from chatapp.models.review.conversation_facets import ConversationFacet, of_flag
@@ -34,6 +36,11 @@ def is_reviewable(
 
 def _is_there(path: str) -> models.Q:
     return models.Q((f"{path}trashed_at", None), (f"{path}is_temporary", False))
+
+
+def reviewable() -> ConversationQuerySet:
+    """Return the conversations that reviewers may read."""
+    return Conversation.objects.filter(is_reviewable())
 
 
 def may_be_flagged(conversation: str = "") -> models.Q:

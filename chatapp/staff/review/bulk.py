@@ -19,10 +19,11 @@ from django.views.decorators.http import require_POST
 from chatapp.accounts.staff import reviewers_only
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Conversation, Refused, Review, ReviewLabel, User, audit
+from chatapp.models.review.readable import reviewable
 from chatapp.staff.review import decisions
 from chatapp.staff.review.decisions import Act
 from chatapp.staff.review.filters import FilterForm
-from chatapp.staff.review.queries import PAGE, reviewable
+from chatapp.staff.review.pages import PAGE
 
 CHANGED = "someone else has changed it"
 NOT_HERE = "it no longer exists"

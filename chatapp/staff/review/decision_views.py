@@ -19,13 +19,13 @@ from django.views.decorators.http import require_GET, require_POST
 from chatapp.accounts.staff import reviewers_only
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Refused, Review, ReviewLabel, User, audit
+from chatapp.models.review.readable import reviewable
 from chatapp.sessions.idle_sessions import leave_unused
 from chatapp.staff.review import decisions
 from chatapp.staff.review.decisions import Done
 from chatapp.staff.review.forms import NoteForm
 from chatapp.staff.review.history import last_acts_of
 from chatapp.staff.review.names import Names
-from chatapp.staff.review.queries import reviewable
 from chatapp.staff.review.reading import conversation_page
 from chatapp.staff.review.return_link import back_to
 

@@ -24,10 +24,11 @@ from chatapp.accounts.staff import reviewers_only
 from chatapp.models import User, audit
 from chatapp.models.billing.prices import DOLLAR
 from chatapp.sessions.validity import person_of
+from chatapp.staff.review.criteria import ReviewFilter
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.names import Names
+from chatapp.staff.review.pages import page_of
 from chatapp.staff.review.positions import ReviewPosition
-from chatapp.staff.review.queries import ReviewFilter, page_of
 from chatapp.staff.review.rows import Row, rows_of
 from chatapp.staff.usage.spreadsheets import no_formula
 

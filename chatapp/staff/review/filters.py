@@ -24,8 +24,8 @@ from chatapp.models import (
 from chatapp.models.accounts.pseudonyms import by_pseudonym
 from chatapp.models.billing.prices import DOLLAR
 from chatapp.models.review import flags
+from chatapp.staff.review.criteria import NONE, ReviewFilter
 from chatapp.staff.review.positions import ReviewPosition
-from chatapp.staff.review.queries import NONE, ReviewFilter
 from chatapp.upstream.wire.reply import Ending
 
 ANY = ("", "Any")

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Review, ReviewLabel, ReviewView, User, audit
 from chatapp.staff.review.filters import FilterForm
-from chatapp.staff.review.queries import page_of
+from chatapp.staff.review.pages import page_of
 from chatapp.staff.review.return_link import query_of
 from chatapp.staff.review.rows import Row, rows_of
 

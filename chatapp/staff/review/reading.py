@@ -15,11 +15,11 @@ from django.views.decorators.http import require_GET, require_POST
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Conversation, Opening, Review, ReviewLabel, User, audit
 from chatapp.models.review.flags import rules_by_message
+from chatapp.models.review.readable import reviewable
 from chatapp.rendering import fragments, pool
 from chatapp.staff.review.forms import NoteForm, OpeningForm, RevealForm
 from chatapp.staff.review.history import MAX_STEPS, history_of
 from chatapp.staff.review.names import Names
-from chatapp.staff.review.queries import reviewable
 from chatapp.staff.review.return_link import ReturnLink, back_to
 from chatapp.staff.review.rows import rows_of
 

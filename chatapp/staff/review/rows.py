@@ -16,8 +16,8 @@ from django.db.models import Count, Sum, Value
 from chatapp.db.key_in import KeyIn, Keys
 from chatapp.models import Conversation, Review, ReviewPolicy, Usage, User
 from chatapp.models.review.flags import rules_of
+from chatapp.staff.review.criteria import replies_of
 from chatapp.staff.review.names import Names
-from chatapp.staff.review.queries import replies_of
 
 WITHOUT_SAYING = ("", "complete", "streaming")
 """Endings that a row does not mention."""

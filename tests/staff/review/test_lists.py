@@ -26,7 +26,6 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.accounts.pseudonyms import IN_REVIEWS, pseudonym
-from chatapp.staff.review import queries
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
 from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of
@@ -291,9 +290,10 @@ def test_an_end_before_the_start_is_an_error(ritas: Client) -> None:
 def test_pages_list_each_chat_once_without_gaps(
     ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
-    monkeypatch.setattr(queries, "PAGE", 2)
-    for name in ("FIRST_BATCH", "PER_MATCH", "MAX_COUNTED"):  # so that it takes many batches
-        monkeypatch.setattr(queries, name, 1)
+    monkeypatch.setattr("chatapp.staff.review.pages.PAGE", 2)
+    # So that it takes many batches.
+    for name in ("matches.FIRST_BATCH", "matches.PER_MATCH", "spreads.MAX_COUNTED"):
+        monkeypatch.setattr(f"chatapp.staff.review.{name}", 1)
     made = [begin(ending=Ending.FAILED) for _ in range(9)]
     same = timezone.now()
     for days in range(3):

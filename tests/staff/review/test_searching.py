@@ -147,7 +147,7 @@ def test_a_search_belongs_to_its_reviewer_and_expires(
 def test_results_have_pages(
     ritas: Client, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatapp.staff.review.queries.PAGE", 2)
+    monkeypatch.setattr("chatapp.staff.review.pages.PAGE", 2)
     several = [str(written(alice, connected, "A", "Of the canary").pk) for _ in range(3)]
     where = searched(ritas, "canary")["Location"]
     page = ritas.get(where).text

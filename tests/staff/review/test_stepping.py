@@ -8,7 +8,6 @@ from django.test import Client
 from django.utils import timezone
 
 from chatapp.models import Conversation, Message, User
-from chatapp.staff.review import queries
 from chatapp.staff.review.return_link import SALT
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
@@ -76,12 +75,12 @@ def test_candidates_that_do_not_match_are_skipped_over_many_days(
 ) -> None:
     """Model and ending are common, but seldom in one chat, and more seldom in one reply."""
     for name, value in {
-        "NEIGHBOUR_BATCH": 5,
-        "FIRST_BATCH": 3,
-        "PER_MATCH": 1,
-        "MAX_COUNTED": 1,
+        "pages.NEIGHBOUR_BATCH": 5,
+        "matches.FIRST_BATCH": 3,
+        "matches.PER_MATCH": 1,
+        "spreads.MAX_COUNTED": 1,
     }.items():
-        monkeypatch.setattr(queries, name, value)
+        monkeypatch.setattr(f"chatapp.staff.review.{name}", value)
     wanted: list[str] = []
     for day in range(12):
         both = begin(ending=Ending.FAILED, replies=2)

@@ -1,0 +1,188 @@
+"""The review's filter: what a reviewer asked for, and the query conditions that follow from it.
+
+Each condition is a subquery of its own, so that the database chooses where to start: with the
+rarest condition, or with the newest conversations.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from datetime import time as clock_time
+from functools import cached_property
+from uuid import UUID
+
+from django.db.models import Exists, Expression, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from chatapp.db.key_in import KeyIn
+from chatapp.models import Feedback, Message, Review, ReviewSearch, User
+from chatapp.models.conversations.tool_names import HasCalled
+from chatapp.models.review import flags
+from chatapp.models.review.conversation_facets import (
+    day_of,
+    of_category,
+    of_ending,
+    of_feedback,
+    of_flag,
+    of_model,
+    of_tool,
+    of_upstream,
+)
+from chatapp.models.review.readable import hides_names, is_reviewable, tells_names
+from chatapp.upstream.wire.reply import Ending
+
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class ReviewFilter:
+    """A filter; "" and None mean any. One reply has to match all conditions on replies."""
+
+    reviewer: User
+    person: User | None = None
+    by_pseudonym: bool = False  # whether `person` was given by pseudonym
+    group: int | None = None
+    since: date | None = None
+    until: date | None = None  # inclusive
+    model: str = ""
+    upstream: int | None = None
+    ending: str = ""
+    flagged: str = ""  # a source, any or none: see `flags`
+    category: str = ""  # of moderation
+    search: ReviewSearch | None = None
+    feedback: str = ""  # up, down, either or none
+    tool: str = ""
+    cost: int | None = None  # at least, in nano-dollars
+    replies: int | None = None  # at least
+    characters: int | None = None  # at least
+    label: int | None = None
+    verdict: str = ""  # or none
+    claim: str = ""  # mine, other or nobody
+    sample: int | None = None
+
+    @property
+    def days(self) -> tuple[date, date]:
+        """The first and last day on which a match can have been used."""
+        since = day_of(_midnight(self.since)) if self.since else date.min
+        return since, day_of(self._end) if self._end else date.max
+
+    @property
+    def facts(self) -> list[str]:
+        """The facts that every conversation with a matching reply or flag has."""
+        found = []
+        if self.flagged == flags.PERSON:
+            found.append(of_feedback(Feedback.Rating.DOWN))
+        elif self.flagged not in ("", flags.NONE):
+            found.append(of_flag("" if self.flagged == flags.ANY else self.flagged))
+        if self.category:
+            found.append(of_category(self.category))
+        if self.feedback in Feedback.Rating.values or self.feedback == "either":
+            found.append(of_feedback("" if self.feedback == "either" else self.feedback))
+        if self.ending not in ("", Ending.COMPLETE):
+            found.append(of_ending(self.ending))
+        if self.tool:
+            found.append(of_tool(self.tool))
+        if self.model:
+            found.append(of_model(self.model))
+        if self.upstream is not None:
+            found.append(of_upstream(self.upstream))
+        return found
+
+    @cached_property
+    def searched(self) -> list[UUID]:
+        """The conversations found by the text search, which takes longest and so runs once.
+
+        A conversation that was last used before a day was written before it, so `until` holds for
+        its texts, too.
+        """
+        assert self.search
+        return self.search.found(self.person.pk if self.person else None, self._end)
+
+    @property
+    def _end(self) -> datetime | None:
+        return _midnight(self.until + timedelta(days=1)) if self.until else None
+
+    @property
+    def uses_sums(self) -> bool:
+        return any(one is not None for one in (self.replies, self.cost, self.characters))
+
+    def conversation_conditions(self) -> Iterator[Q]:
+        if self.person:
+            yield Q(user=self.person)
+            yield hides_names() if self.by_pseudonym else self._shows_names
+        if self.group is not None:  # a group of one would give the name away
+            yield self._shows_names
+            members = User.groups.through.objects.filter(group=self.group)
+            yield Q(user__in=members.values("user"))
+        if self.since:
+            yield Q(used__gte=_midnight(self.since))
+        if self._end:
+            yield Q(used__lt=self._end)
+
+    @cached_property
+    def is_likely_reviewable(self) -> Q:
+        return is_reviewable(likely=True)
+
+    @cached_property
+    def _shows_names(self) -> Q:
+        return tells_names() | Q(user=self.reviewer)
+
+    def flag_conditions(self, among: Expression | None = None) -> Iterator[Q]:
+        if self.flagged:
+            yield flags.flagged_by(self.flagged, among=among)
+        if self.category:
+            yield flags.moderated_as(self.category)
+
+    def sum_conditions(self) -> Iterator[Q]:
+        if self.feedback == NONE:
+            yield ~Q(Exists(replies_of(OuterRef("pk")).filter(feedback__isnull=False)))
+        if self.replies is not None:
+            yield Q(sums__replies__gte=self.replies)
+        if self.cost is not None:
+            yield Q(sums__cost__gte=self.cost)
+        if self.characters is not None:
+            yield Q(sums__characters__gte=self.characters)
+
+    def reply_conditions(self) -> Iterator[Q | HasCalled]:
+        if self.model:
+            yield Q(model=self.model)
+        if self.upstream is not None:
+            yield Q(upstream=self.upstream)
+        if self.ending:
+            yield Q(ending=self.ending)
+        if self.feedback in Feedback.Rating.values:
+            yield Q(feedback__rating=self.feedback)
+        if self.feedback == "either":
+            yield Q(feedback__isnull=False)
+        if self.tool:
+            yield HasCalled(self.tool)
+
+    def review_conditions(self) -> Iterator[Q]:
+        reviews = Review.objects.filter(pk=OuterRef("pk"))
+        if self.label is not None:
+            yield Q(Exists(reviews.filter(labels=self.label)))
+        if self.verdict == NONE:
+            yield ~Q(Exists(reviews.exclude(verdict="")))
+        elif self.verdict:
+            yield Q(Exists(reviews.filter(verdict=self.verdict)))
+        claimed = reviews.filter(claimed_by__isnull=False, claimed_until__gt=timezone.now())
+        if self.claim == "mine":
+            yield Q(Exists(claimed.filter(claimed_by=self.reviewer)))
+        if self.claim == "other":
+            yield Q(Exists(claimed.exclude(claimed_by=self.reviewer)))
+        if self.claim == "nobody":
+            yield ~Q(Exists(claimed))
+
+
+def replies_of(conversations: OuterRef | Expression) -> QuerySet[Message]:
+    """Return the replies, except deleted ones, of the conversations with these keys."""
+    of = (
+        Q(conversation=conversations)
+        if isinstance(conversations, OuterRef)
+        else KeyIn(conversations, "conversation_id")
+    )
+    return Message.objects.filter(of, role=Message.Role.ASSISTANT, deleted_at=None)
+
+
+def _midnight(day: date) -> datetime:
+    return timezone.make_aware(datetime.combine(day, clock_time.min))

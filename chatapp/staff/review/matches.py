@@ -1,0 +1,149 @@
+"""The conversations that match a filter, last used first.
+
+Some conditions cost much: those on replies and flags. Conversations that may match are found by
+their facets first, and these conditions are tested on batches of them only.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, Expression, F, FilteredRelation, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from chatapp.db.key_in import KeyIn, Keys
+from chatapp.db.statements import Values
+from chatapp.models import Conversation, Message
+from chatapp.models.review.readable import asks_for_flags, is_reviewable
+from chatapp.models.review.saved_views import members_of
+from chatapp.staff.review import spreads
+from chatapp.staff.review.criteria import ReviewFilter, replies_of
+from chatapp.staff.review.positions import ReviewPosition
+
+FIRST_BATCH = 62  # a page and a quarter
+PER_MATCH = 4  # a guess: how many candidates there are for each match
+
+
+def matching(wanted: ReviewFilter) -> QuerySet[Conversation]:
+    """Return all matching conversations, last used first."""
+    of_reply = list(wanted.reply_conditions())
+    proven = [Q(Exists(replies_of(OuterRef("pk")).filter(*of_reply)))] if of_reply else []
+    facts, days, _ = spreads.rarest_first(wanted.facts, wanted.days)
+    return _candidates(wanted, facts, days).filter(
+        is_reviewable(), *wanted.flag_conditions(), *proven
+    )
+
+
+def positions(
+    wanted: ReviewFilter, after: ReviewPosition | None, count: int, *, upwards: bool = False
+) -> Iterator[ReviewPosition]:
+    """Yield the positions of matching conversations used before `after`, the nearest first.
+
+    With `upwards`, those used after it. For callers that need only the first few: the costliest
+    conditions, on replies and flags, are tested on batches of candidates, at first on `count`.
+    """
+    days = spreads.days_beyond(after, wanted.days, upwards) if after else wanted.days
+    facts, days, are_common = spreads.rarest_first(wanted.facts, days)
+    proofs = _proofs(wanted)
+    if len(facts) > 1:  # several facts are seldom true of one reply, so read more candidates
+        # Rare facts: the database reads all their rows anyway before it returns the first.
+        count *= PER_MATCH if are_common else PER_MATCH * PER_MATCH
+    while True:
+        nearest = (
+            spreads.nearest_days(facts[0], days, PER_MATCH * count, upwards) if are_common else days
+        )
+        candidates = _candidates(wanted, facts, nearest, after, upwards)
+        found = [
+            ReviewPosition(used, pk)
+            for pk, used in candidates.values_list("pk", "updated_at")[:count]
+        ]
+        for batch in _batches(found):
+            proven = _proven(proofs, [one.pk for one in batch])
+            yield from (one for one in batch if one.pk in proven)
+        if len(found) == count:
+            after = found[-1]
+            days = spreads.days_beyond(after, days, upwards)
+        elif nearest == days:
+            return
+        else:
+            days = spreads.days_without(nearest, days, upwards)
+        count *= 2
+
+
+def _proofs(wanted: ReviewFilter) -> Sequence[Values]:
+    """Return the statements that test a batch of candidates, built once for all batches."""
+
+    def flagged(among: Expression) -> QuerySet[Conversation, Any]:
+        found = Conversation.objects.filter(
+            *wanted.flag_conditions(among), is_reviewable(among=among)
+        )
+        return found.filter(KeyIn(among)).order_by().values_list("pk")
+
+    def with_matching_reply(among: Expression) -> QuerySet[Message, Any]:
+        found = replies_of(among).filter(*wanted.reply_conditions())
+        return found.order_by().values_list("conversation")
+
+    proofs = []
+    if wanted.flagged or wanted.category or asks_for_flags():
+        proofs.append(Values(flagged, Keys()))
+    if list(wanted.reply_conditions()):
+        proofs.append(Values(with_matching_reply, Keys()))
+    return proofs
+
+
+def _proven(proofs: Sequence[Values], keys: Collection[UUID]) -> Collection[UUID]:
+    """Return those of the keys that pass all proofs."""
+    for proof in proofs:
+        keys = {key for (key,) in proof.all(keys)}
+    return keys
+
+
+def _batches(places: Sequence[ReviewPosition]) -> Iterator[Sequence[ReviewPosition]]:
+    begin, count = 0, FIRST_BATCH
+    while begin < len(places):
+        yield places[begin : begin + count]
+        begin, count = begin + count, 2 * count
+
+
+def _candidates(
+    wanted: ReviewFilter,
+    facts: Sequence[str],
+    days: tuple[date, date],
+    after: ReviewPosition | None = None,
+    upwards: bool = False,
+) -> QuerySet[Conversation]:
+    """Return all matches and some conversations that do not match.
+
+    Their facts are true of different replies, or not any more: facts outlive what they are of.
+    """
+    # Order by the day, which the indexes contain, except for one person's conversations: they
+    # are few and have an index in this order.
+    by_day = (bool(facts) or wanted.uses_sums) and not wanted.person
+    # Hide the column from the planner, which would otherwise choose the index on it.
+    has_other_index = by_day or wanted.search is not None
+    found = Conversation.objects.alias(
+        used=Coalesce("updated_at", "created_at") if has_other_index else F("updated_at"),
+        **{
+            f"fact{number}": FilteredRelation("facts", condition=Q(facts__fact=fact))
+            for number, fact in enumerate(facts)
+        },
+    )
+    conditions: list[Q | KeyIn] = [
+        *(Q((f"fact{number}__used_on__range", days)) for number, _ in enumerate(facts)),
+        wanted.is_likely_reviewable,
+        *wanted.conversation_conditions(),
+        *wanted.sum_conditions(),
+        *wanted.review_conditions(),
+    ]
+    if wanted.sample is not None:
+        conditions.append(Q(pk__in=members_of(wanted.sample)))
+    if wanted.search:
+        conditions.append(KeyIn(wanted.searched))
+    if after:
+        conditions.append(after.is_after if upwards else after.is_before)
+    if by_day and not facts:
+        conditions.append(Q(sums__used_on__range=days))
+    day = [f"-{'fact0' if facts else 'sums'}__used_on"] if by_day else []
+    ordered = found.filter(*conditions).order_by(*day, "-used", "-id")
+    return ordered.reverse() if upwards else ordered

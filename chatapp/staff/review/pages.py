@@ -1,0 +1,58 @@
+"""A page of the conversations that match a filter, and the neighbours of one of them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from chatapp.models import Conversation
+from chatapp.staff.review import matches
+from chatapp.staff.review.criteria import ReviewFilter
+from chatapp.staff.review.positions import ReviewPosition
+
+PAGE = 50
+NEIGHBOUR_BATCH = 8  # candidates read to find one neighbour
+_PLAN_FOR_FEW_ROWS = (
+    "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0;"
+    " SET LOCAL enable_seqscan = off"
+)
+
+Neighbours = tuple[UUID | None, UUID | None]
+
+
+def page_of(
+    wanted: ReviewFilter, after: ReviewPosition | None
+) -> tuple[list[UUID], ReviewPosition | None]:
+    """Return the keys of a page, and the position of the last one if there are more, else None."""
+    with _planned_for_few_rows():
+        found = list(islice(matches.positions(wanted, after, matches.FIRST_BATCH), PAGE + 1))
+    shown = found[:PAGE]
+    return [one.pk for one in shown], shown[-1] if len(found) > PAGE else None
+
+
+def neighbours_of(conversation: Conversation, wanted: ReviewFilter) -> Neighbours:
+    """Return the keys of the next older and the next newer conversation that match.
+
+    `conversation` itself need not match, or no longer.
+    """
+    position = ReviewPosition(conversation.updated_at, conversation.pk)
+    with _planned_for_few_rows():
+        older = next(matches.positions(wanted, position, NEIGHBOUR_BATCH), None)
+        newer = next(matches.positions(wanted, position, NEIGHBOUR_BATCH, upwards=True), None)
+    return (older.pk if older else None), (newer.pk if newer else None)
+
+
+@contextmanager
+def _planned_for_few_rows() -> Iterator[None]:
+    """Keep PostgreSQL from preparing for a long query: no JIT, parallel workers or table scans.
+
+    It overestimates these queries, since it does not expect the limit to end them early, and the
+    preparation would take longer than they do.
+    """
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute(_PLAN_FOR_FEW_ROWS)
+        yield

@@ -9,6 +9,7 @@ from pytest_django import Settings
 
 from chatapp.chat import projects as views
 from chatapp.models import Conversation, ModelChoice, Project, Prompt, Retry, Upstream, User
+from chatapp.realtime.worker import worker
 from tests.support.page import Page
 from tests.support.stored import end, reply_of
 
@@ -57,6 +58,7 @@ def test_a_projects_model_must_be_offered(
 def test_a_project_over_the_storage_limit_is_refused_with_what_to_do(
     alices: Client, poems: Project, settings: Settings
 ) -> None:
+    worker()  # made before, since its hourly part follows from this setting
     settings.CHATAPP_STORED_BYTES_PER_PERSON = 100
     path = f"/projects/{poems.pk}/change/"
     for address in ("/projects/", path):

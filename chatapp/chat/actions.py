@@ -43,9 +43,9 @@ F = TypeVar("F", bound=forms.Form)
 class Actions:
     """The actions of one tab. Each raises `Refused` or `NotSignedIn` if it may not run."""
 
-    def __init__(self, viewer: Viewer, screen: ThreadSync) -> None:
+    def __init__(self, viewer: Viewer, thread_sync: ThreadSync) -> None:
         self._viewer = viewer
-        self._screen = screen
+        self._thread_sync = thread_sync
 
     async def take(self, name: str, fields: Fields) -> None:
         """Validate the fields and run the action of that name."""
@@ -67,7 +67,7 @@ class Actions:
         )
         turn = await submission.store(self._viewer, prompt)
         if turn.is_repeated:
-            await self._screen.watch(ShownThread(turn.conversation.pk))
+            await self._thread_sync.watch(ShownThread(turn.conversation.pk))
             return
         worker().show(self._viewer, turn.conversation.pk)
         if turn.conversation.is_temporary:
@@ -88,7 +88,7 @@ class Actions:
         turn = await submission.store(self._viewer, edit)
         worker().show(self._viewer, turn.conversation.pk)
         if turn.is_repeated:
-            await self._screen.watch(ShownThread(turn.conversation.pk))
+            await self._thread_sync.watch(ShownThread(turn.conversation.pk))
             return
         await submission.start(turn, self._viewer)
 
@@ -114,10 +114,10 @@ class Actions:
         await self._decide(form, allowed=False)
 
     async def watch(self, form: WatchForm) -> None:
-        await self._screen.watch(form.asked)
+        await self._thread_sync.watch(form.asked)
 
     async def step(self, form: StepForm) -> None:
-        await self._screen.step(form.asked)
+        await self._thread_sync.step(form.asked)
 
     async def _decide(self, form: DecisionForm, *, allowed: bool) -> None:
         await database_sync_to_async(validity.person_of)(self._viewer.session_key)

@@ -61,8 +61,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self._screen = ThreadSync(self)
-        self._actions = Actions(self, self._screen)
+        self._thread_sync = ThreadSync(self)
+        self._actions = Actions(self, self._thread_sync)
         average = settings.CHATAPP_ACTIONS_PER_SECOND
         self._allowance = TokenBucket(average, BURST_SECONDS * average)
 
@@ -133,7 +133,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def catch_up(self, conversation: UUID, *, redraw: bool = False) -> None:
         """Show what is new in the conversation, or all of it (`redraw`), if the tab shows it."""
-        await (self._screen.redraw if redraw else self._screen.catch_up)(conversation)
+        await (self._thread_sync.redraw if redraw else self._thread_sync.catch_up)(conversation)
 
     @property
     def session_key(self) -> str:
@@ -166,7 +166,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     def _leave(self, *, had_close_frame: bool) -> None:
         self._is_closed = True
-        self._screen.close()
+        self._thread_sync.close()
         grace = settings.CHATAPP_CLOSE_GRACE if had_close_frame else settings.CHATAPP_DROP_GRACE
         worker().leave(self, grace)
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 from channels.db import database_sync_to_async
 
 from chatapp.catalogue import open_to
-from chatapp.chat.thread_sync import drawn
+from chatapp.chat.thread_loader import drawn
 from chatapp.concurrency.event_loop import TimeSlice
 from chatapp.models import (
     Continuation,

@@ -7,7 +7,7 @@ from channels.db import database_sync_to_async
 from django.test import AsyncClient, Client
 from pytest_django import Settings
 
-from chatapp.chat import thread_sync
+from chatapp.chat import thread_loader, thread_sync
 from chatapp.models import Upstream, User
 from chatapp.realtime.cluster.null_bus import NullHeartbeat
 from chatapp.realtime.worker import worker
@@ -191,7 +191,7 @@ async def test_a_tab_that_was_shown_more_meanwhile_is_compared_again(
         await sender.ask("Second", action="edit", edited=sender.shown[0][0])
         await sender.until_ended()
 
-    hold(monkeypatch, thread_sync, "drawn", edit)
+    hold(monkeypatch, thread_loader, "drawn", edit)
     await late.catch_up(next(iter(worker().viewers.conversations())))
     await lagging.until_done()
     await sender.open(path)
@@ -215,7 +215,7 @@ async def test_a_tab_with_an_outdated_title_shows_the_new_one(
         await tab.until("Renamed")
 
     if is_late:
-        hold(monkeypatch, thread_sync, "drawn", rename)
+        hold(monkeypatch, thread_loader, "drawn", rename)
     else:
         await rename()
     async with Tab(alices, conversation=conversation.pk, head=reply, ending="complete") as late:
@@ -237,6 +237,6 @@ async def test_a_tab_opened_while_its_conversation_is_deleted_shows_a_new_chat(
         worker().conversation_changed(conversation.user_id, pk)
         await tab.until("data-gone")
 
-    hold(monkeypatch, thread_sync, "drawn", delete)
+    hold(monkeypatch, thread_loader, "drawn", delete)
     async with Tab(alices, conversation=pk, head=reply, ending="complete") as late:
         assert str(pk) in await late.until("data-gone")

@@ -1,0 +1,72 @@
+"""Reads and draws a part of a conversation for a tab, in step with the replies that run in it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from django.db import OperationalError
+
+from chatapp.models import Conversation, ThreadPage
+from chatapp.realtime.generation import Generation
+from chatapp.realtime.viewers import Viewer
+from chatapp.realtime.worker import worker
+from chatapp.rendering import fragments, pool
+from chatapp.sessions import validity
+
+Select = Callable[[Conversation], ThreadPage]
+
+
+class LoadedThread(NamedTuple):
+    """A part of a conversation, its HTML, and the replies that ran meanwhile."""
+
+    page: ThreadPage
+    parts: fragments.ThreadParts
+    running: Sequence[Generation]
+
+
+async def load_thread(viewer: Viewer, conversation: UUID, select: Select) -> LoadedThread:
+    """Read and draw the selected part of a conversation. Raises `Refused` and `NotSignedIn`.
+
+    Reads and draws again if the tab was shown something else meanwhile, since messages that only
+    follow the old ones would appear below another branch; and if the conversation was renamed or
+    deleted meanwhile, since the tab would show the old state.
+    """
+    replies, showing = worker().replies, worker().viewers.showing(conversation)
+    while True:
+        running, begun, changes = replies.of(conversation), replies.begun, showing.changes
+        head = viewer.head
+        page = await _load(viewer, conversation, select)
+        parts = await drawn(page, running)
+        # A reply that was stored but not running may have run and ended meanwhile.
+        may_have_run = page.streaming and not running and replies.begun != begun
+        is_unchanged = viewer.head == head and showing.changes == changes
+        if is_unchanged and replies.of(conversation) == running and not may_have_run:
+            return LoadedThread(page, parts, running)
+
+
+async def _load(viewer: Viewer, conversation: UUID, select: Select) -> ThreadPage:
+    if not worker().database_answers:
+        raise OperationalError("it did not respond a second ago")
+
+    def load() -> ThreadPage:
+        person = validity.person_of(viewer.session_key)
+        found = person.conversations.kept().named(conversation)
+        if found.mark_read():
+            worker().list_changed(person.pk)
+        return select(found)
+
+    page: ThreadPage = await database_sync_to_async(load)()
+    return page
+
+
+async def drawn(page: ThreadPage, running: Sequence[Generation] = ()) -> fragments.ThreadParts:
+    """Draw a conversation except for the replies that run in it, without blocking the event loop.
+
+    A reply that has ended meanwhile is drawn as it was saved.
+    """
+    live = {one.reply for one in running if page.runs(one.reply)}
+    texts = fragments.texts_of(message for message in page.shown if message.pk not in live)
+    html_of = await pool.arendered(texts)
+    return await asyncio.to_thread(fragments.ThreadParts.of, page, html_of, live)

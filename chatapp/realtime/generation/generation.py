@@ -100,7 +100,7 @@ class Generation:
             self._journal.discard()
         self._unended.discard(self.message.pk)
         mark = "" if self._unended else ended_fragment(self.message.conversation_id)
-        await self.audience.show_everywhere(self.live.ended_frame() + mark)
+        await self.audience.show_everywhere(self.live.ended_fragment() + mark)
 
     @property
     def reply(self) -> UUID:

@@ -40,9 +40,9 @@ class Folder:
 
 
 LIST = Folder("", "")
-SHELVES = {
-    shelf.name: shelf
-    for shelf in (
+FOLDERS = {
+    folder.name: folder
+    for folder in (
         Folder("archive", "Archive", empty="Nothing is archived."),
         Folder(
             "trash",
@@ -57,7 +57,7 @@ SHELVES = {
 @require_GET
 @never_cache
 def conversations(request: HttpRequest) -> HttpResponse:
-    """The sidebar's main list, the list of a `shelf`, or that of a `project` on its own page.
+    """The sidebar's main list, the list of a `folder`, or that of a `project` on its own page.
 
     `before` or `after` with `id` selects the page below or above that row; `at` with `id` selects
     as many `rows` from that row on as the browser showed, otherwise as many from the top.
@@ -86,18 +86,18 @@ def _list(request: HttpRequest) -> HttpResponse:
 def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, object]:
     """Return the template context of the lists."""
     assert isinstance(request.user, User)
-    shelf = SHELVES.get(request.GET.get("shelf", ""), LIST)
+    folder = FOLDERS.get(request.GET.get("folder", ""), LIST)
     project = request.GET.get("project", "")
-    is_list = is_whole and shelf is LIST
+    is_list = is_whole and folder is LIST
     return {
-        "shelf": shelf,
+        "folder": folder,
         "in_project": project,
         "pinned": lists.pinned(request.user) if is_list else [],
         "projects": lists.projects(request.user) if is_whole else [],
         **_by_day(
             request,
-            _page(request, shelf, project),
-            has_today=shelf is LIST and not project,
+            _page(request, folder, project),
+            has_today=folder is LIST and not project,
         ),
     }
 
@@ -110,7 +110,7 @@ def filed(request: HttpRequest, project: UUID | None) -> dict[str, object]:
     page = _page_from(request, found.filter(is_pinned__in=[False]))
     return {
         "in_project": str(project or ""),
-        "shelf": LIST,
+        "folder": LIST,
         "pinned": lists.page_from_top(found.filter(is_pinned__in=[True]), MAX_PINNED).rows,
         **_by_day(request, page, has_today=True),
     }
@@ -130,14 +130,14 @@ def _by_day(request: HttpRequest, page: Page, *, has_today: bool = False) -> dic
     }
 
 
-def _page(request: HttpRequest, shelf: Folder, project: str) -> Page:
+def _page(request: HttpRequest, folder: Folder, project: str) -> Page:
     assert isinstance(request.user, User)
     user, rows = request.user, _rows(request.GET.get("rows", ""))
-    is_list = shelf is LIST and not project
+    is_list = folder is LIST and not project
     is_first = is_list and rows == PAGE and not request.GET.keys() & {"before", "after", "at"}
     if is_first:  # needed by every page of the chat, so build no querysets for it
         return lists.first_page(user)
-    found = _found(user, shelf, project)
+    found = _found(user, folder, project)
     if place := _place(request, "before"):
         return lists.next_page(user, place) if is_list else lists.page_below(found, place)
     if place := _place(request, "after"):
@@ -159,11 +159,11 @@ def _place(request: HttpRequest, name: str) -> ListPosition | None:
     return ListPosition(used, pk) if used and pk else None
 
 
-def _found(user: User, shelf: Folder, project: str) -> ConversationQuerySet:
+def _found(user: User, folder: Folder, project: str) -> ConversationQuerySet:
     own: ConversationQuerySet = user.conversations.all()
-    if shelf.name == "archive":
+    if folder.name == "archive":
         return own.archived()
-    if shelf.name == "trash":
+    if folder.name == "trash":
         return own.trashed()
     own = own.filed(uuid_of(project)) if project else own.loose()
     return own.filter(is_pinned__in=[False])  # not `NOT is_pinned`, which can't use the index

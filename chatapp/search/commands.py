@@ -30,8 +30,8 @@ def _scheme(value: str) -> str:
     return f'[data-setting="scheme"] input[value="{value}"]'
 
 
-def _shelf(name: str) -> str:
-    return f'[data-shelf-link="{name}"]'
+def _folder(name: str) -> str:
+    return f'[data-folder-link="{name}"]'
 
 
 COMMANDS = (
@@ -39,8 +39,8 @@ COMMANDS = (
     Command("New project", "folder", presses='[data-opens="new-project"]', also="create folder"),
     Command("Keyboard shortcuts", "keyboard", presses='[data-opens="shortcuts"]', also="keys"),
     Command("Help", "help", "help", also="how manual about"),
-    Command("Archive", "archive", presses=_shelf("archive"), also="archived conversations list"),
-    Command("Trash", "trash", presses=_shelf("trash"), also="deleted conversations restore bin"),
+    Command("Archive", "archive", presses=_folder("archive"), also="archived conversations list"),
+    Command("Trash", "trash", presses=_folder("trash"), also="deleted conversations restore bin"),
     Command("Dark theme", "sliders", presses=_scheme("dark"), also="scheme night colour settings"),
     Command("Light theme", "sliders", presses=_scheme("light"), also="scheme day colour settings"),
     Command("The system's theme", "sliders", presses=_scheme(""), also="scheme auto settings"),

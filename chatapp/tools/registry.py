@@ -27,7 +27,7 @@ class ToolRegistry:
     """All tools of one event loop. Servers are connected when their tools are first requested."""
 
     def __init__(self) -> None:
-        self._shelves: dict[int, ToolSource] = {}
+        self._sources: dict[int, ToolSource] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     async def tools(
@@ -47,7 +47,7 @@ class ToolRegistry:
         """
         if servers is None:
             servers = await database_sync_to_async(ToolServer.all_enabled)(person)
-        await self._update_shelves(servers)
+        await self._update_sources(servers)
         tools = {CLOCK.name: CLOCK} if has_clock else {}
         for server in (one for one in servers if one.is_open):
             for tool in _tools_of(server, self._listing(server)):
@@ -57,7 +57,7 @@ class ToolRegistry:
     async def problems(self) -> list[str]:
         """Return a sentence for each enabled server that currently offers nothing."""
         servers = await database_sync_to_async(ToolServer.all_enabled)()
-        await self._update_shelves(servers)
+        await self._update_sources(servers)
         return [problem for server in servers if (problem := self._listing(server).problem)]
 
     async def find(self, name: str, person: int | None = None) -> Tool | None:
@@ -77,42 +77,42 @@ class ToolRegistry:
             return ToolResult(f"The tool did not run: {invalid}.", is_error=True)
         if tool is CLOCK:
             return read_clock(arguments)
-        shelves = (one for one in self._shelves.values() if one.settings.name == tool.source)
-        if shelf := next(shelves, None):
-            return await shelf.call(tool.own_name, arguments)
+        sources = (one for one in self._sources.values() if one.settings.name == tool.source)
+        if source := next(sources, None):
+            return await source.call(tool.own_name, arguments)
         return ToolResult(f"The tool server {tool.source} is no longer available.", is_error=True)
 
     async def aclose(self) -> None:
         """End running calls, sessions and commands; the toolbox can be used again afterwards."""
-        self._retire(list(self._shelves))
+        self._retire(list(self._sources))
         if self._closing:
             await asyncio.wait(self._closing)
 
-    async def _update_shelves(self, servers: Sequence[ToolServer]) -> None:
-        """Replace the shelves by those of `servers`, and wait a little for first listings."""
+    async def _update_sources(self, servers: Sequence[ToolServer]) -> None:
+        """Replace the sources by those of `servers`, and wait a little for first listings."""
         usable = [server for server in servers if not server.secret_problem]
         wanted = {server.pk: ServerSettings.of(server) for server in usable}
         self._retire(
-            [pk for pk, shelf in self._shelves.items() if shelf.settings != wanted.get(pk)]
+            [pk for pk, source in self._sources.items() if source.settings != wanted.get(pk)]
         )
         for pk, settings in wanted.items():
-            self._shelves.setdefault(pk, ToolSource(settings))
-        renewals = [(shelf, shelf.renew()) for shelf in self._shelves.values()]
-        first = [task for shelf, task in renewals if task and shelf.listing is None]
+            self._sources.setdefault(pk, ToolSource(settings))
+        renewals = [(source, source.renew()) for source in self._sources.values()]
+        first = [task for source, task in renewals if task and source.listing is None]
         if first:
             await asyncio.wait(first, timeout=PATIENCE_SECONDS)
 
     def _listing(self, server: ToolServer) -> Listing:
         if server.secret_problem:
             return Listing(problem=server.secret_problem)
-        shelf = self._shelves.get(server.pk)
-        if shelf is None or shelf.listing is None:
+        source = self._sources.get(server.pk)
+        if source is None or source.listing is None:
             return Listing(problem=f"The tool server {server.name} has not listed its tools yet.")
-        return shelf.listing
+        return source.listing
 
     def _retire(self, pks: list[int]) -> None:
         for pk in pks:
-            task = asyncio.create_task(self._shelves.pop(pk).aclose())
+            task = asyncio.create_task(self._sources.pop(pk).aclose())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
@@ -138,15 +138,15 @@ async def offered_by(server: ToolServer) -> tuple[list[Tool], str]:
     """
     if server.secret_problem:
         return [], server.secret_problem
-    shelf = ToolSource(ServerSettings.of(server))
+    source = ToolSource(ServerSettings.of(server))
     try:
-        renewal = shelf.renew()
+        renewal = source.renew()
         assert renewal
         await asyncio.wait([renewal], timeout=CHECK_SECONDS)
         late = f"The tool server {server.name} did not answer within {CHECK_SECONDS:g} seconds."
-        listing = shelf.listing or Listing(problem=late)
+        listing = source.listing or Listing(problem=late)
     finally:
-        await shelf.aclose()
+        await source.aclose()
     return _tools_of(server, listing), listing.problem
 
 

@@ -1,24 +1,24 @@
 // The sidebar's lists. They mark the shown conversation, and are reloaded when the server says that
 // rows have moved and when this tab becomes visible: from the same first row, with the same number of
-// rows, so that they keep their position. data-shelf says which list is shown (the main list, the
+// rows, so that they keep their position. data-folder says which list is shown (the main list, the
 // archive or the trash). The list on a project's page is reloaded with them.
 
 import { show } from "./sidebar.js";
 
-let wanted = null; // the shelf that was requested and is not drawn yet
+let wanted = null; // the folder that was requested and is not drawn yet
 
 const lists = () => document.getElementById("lists");
 const filed = () => document.getElementById("project-chats");
-export const shelf = () => document.getElementById("conversation-lists").dataset.shelf;
+export const folder = () => document.getElementById("conversation-lists").dataset.folder;
 
-// The shelf of a row, and the project whose page it is on.
-export const shelfOf = (row) => (row?.closest("#project-chats") ? "" : shelf()) || "list";
+// The folder of a row, and the project whose page it is on.
+export const folderOf = (row) => (row?.closest("#project-chats") ? "" : folder()) || "list";
 export const projectOf = (row) => row.closest("[data-project-page]")?.dataset.projectPage ?? "";
 
-export function refresh(asked = wanted ?? shelf()) {
+export function refresh(asked = wanted ?? folder()) {
   if (document.querySelector(".renaming")) return; // the end of renaming refreshes again
   wanted = asked;
-  ask(lists(), { shelf: asked, ...(asked === shelf() ? place(lists()) : {}) });
+  ask(lists(), { folder: asked, ...(asked === folder() ? place(lists()) : {}) });
   if (filed()) ask(filed(), { project: projectOf(filed()), ...place(filed()) });
 }
 
@@ -57,7 +57,7 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 });
 
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
-  if (shelf() === wanted) wanted = null;
+  if (folder() === wanted) wanted = null;
   if (ctx.sourceElement?.matches("#lists, #project-chats")) dropTwins(ctx.sourceElement);
 });
 
@@ -66,10 +66,10 @@ document.addEventListener("visibilitychange", () => {
 });
 
 document.addEventListener("click", ({ target }) => {
-  const link = target.closest?.("[data-shelf-link]");
+  const link = target.closest?.("[data-folder-link]");
   if (!link) return;
   document.querySelector(".menu:popover-open")?.hidePopover();
   show(); // a search command may have clicked the link
   lists().scrollTop = 0;
-  refresh(link.dataset.shelfLink);
+  refresh(link.dataset.folderLink);
 });

@@ -2,7 +2,7 @@
 
 import { choose } from "./conversation-actions.js";
 import { closeMenu } from "./menus.js";
-import { projectOf, shelfOf } from "./conversation-list.js";
+import { projectOf, folderOf } from "./conversation-list.js";
 import { OURS } from "./untrusted-html.js";
 import { rename } from "./renaming.js";
 import { startSelecting } from "./selecting.js";
@@ -18,7 +18,7 @@ document.addEventListener("click", ({ target }) => {
 
 document.addEventListener("beforetoggle", ({ target, newState }) => {
   if (target.id !== "conversation-menu" || newState !== "open") return;
-  const place = shelfOf(row);
+  const place = folderOf(row);
   for (const item of target.children) item.hidden = !item.dataset.in.split(" ").includes(place);
   const [pin, unpin] = ["pin", "unpin"].map((one) => target.querySelector(`[data-change=${one}]`));
   const usage = target.querySelector("[data-opens=conversation-usage]");

@@ -2,7 +2,7 @@
 // is selected; dragging it onto the main list takes it out of its project. The menu's "Move to…" does
 // the same.
 
-import { projectOf, shelf } from "./conversation-list.js";
+import { projectOf, folder } from "./conversation-list.js";
 import { OURS } from "./untrusted-html.js";
 import { change, choose } from "./conversation-actions.js";
 import { selection } from "./selecting.js";
@@ -27,7 +27,7 @@ document.addEventListener("dragend", () => {
 function placeAt(target) {
   if (dragged === null) return null;
   const project = target.closest?.("[data-project]");
-  const list = dragged && !shelf() ? target.closest?.("#conversations") : null;
+  const list = dragged && !folder() ? target.closest?.("#conversations") : null;
   return project && project.dataset.project !== dragged ? project : list;
 }
 

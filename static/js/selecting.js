@@ -1,7 +1,7 @@
 // Selects several conversations: Ctrl-click or Cmd-click selects a row, Shift-click a range, and
 // "Select" in a menu lets each tap select. In selection mode the rows are check boxes.
 
-import { projectOf, shelfOf } from "./conversation-list.js";
+import { projectOf, folderOf } from "./conversation-list.js";
 import { forget, idsWith } from "./dropped-rows.js";
 import { OURS } from "./untrusted-html.js";
 import { choose } from "./conversation-actions.js";
@@ -74,7 +74,7 @@ function draw() {
   document.body.toggleAttribute("data-selecting", isSelecting);
   bar().hidden = !isSelecting;
   document.getElementById("selection-count").textContent = `${selected.size} selected`;
-  const place = shelfOf(rows().find(({ dataset }) => dataset.id === last));
+  const place = folderOf(rows().find(({ dataset }) => dataset.id === last));
   for (const button of bar().querySelectorAll("[data-in]")) {
     button.hidden = !button.dataset.in.split(" ").includes(place);
     button.disabled = !selected.size;
@@ -88,7 +88,7 @@ document.addEventListener("chat:kept", deselect);
 
 // The buttons of the bar apply to all selected conversations.
 document.addEventListener("click", ({ target }) => {
-  if (target.closest?.("[data-deselect], [data-shelf-link]")) deselect();
+  if (target.closest?.("[data-deselect], [data-folder-link]")) deselect();
   else if (target.closest?.("#selection button")) choose(selection());
 }, true);
 

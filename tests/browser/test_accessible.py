@@ -283,13 +283,13 @@ def test_menus_beside_a_closed_sidebar(hello: Tab) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("shelf", ["Archive", "Trash"])
-def test_the_sidebars_other_lists(hello: Tab, shelf: str) -> None:
+@pytest.mark.parametrize("folder", ["Archive", "Trash"])
+def test_the_sidebars_other_lists(hello: Tab, folder: str) -> None:
     hello.page.get_by_role("button", name="Options for Hello").click()
-    item = {"Archive": "Archive", "Trash": "Delete"}[shelf]
+    item = {"Archive": "Archive", "Trash": "Delete"}[folder]
     hello.page.get_by_role("menuitem", name=item).click()
     hello.page.get_by_role("button", name="Account").click()
-    hello.page.get_by_role("button", name=shelf, exact=True).click()
+    hello.page.get_by_role("button", name=folder, exact=True).click()
     expect(hello.page.locator(".conversation")).to_have_count(1)
     expect_accessible(hello.page)
 

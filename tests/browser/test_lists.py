@@ -45,7 +45,7 @@ def toast(tab: Tab) -> Locator:
     return tab.page.locator("#toast p")
 
 
-def shelf(tab: Tab, name: str) -> None:
+def folder(tab: Tab, name: str) -> None:
     tab.page.get_by_role("button", name="Account").click()
     tab.page.get_by_role("button", name=name, exact=True).click()
     expect(tab.page.get_by_role("heading", name=name)).to_be_visible()
@@ -169,7 +169,7 @@ def test_archived_chats_are_out_of_the_list_but_can_be_opened(desk: Desk, tab: T
     menu(tab, "Chat 1", "Archive")
     expect(row(tab, "Chat 1")).to_have_count(0)
     expect(toast(tab)).to_have_text("Archived.")
-    shelf(tab, "Archive")
+    folder(tab, "Archive")
     tab.sidebar.get_by_role("link", name="Chat 1").click()
     expect(tab.page.locator("#title")).to_have_text("Chat 1")
     menu(tab, "Chat 1", "Unarchive")
@@ -199,7 +199,7 @@ def test_the_trash_restores_and_deletes_for_good(desk: Desk, tab: Tab) -> None:
         menu(tab, title, "Delete")
         expect(row(tab, title)).to_have_count(0)
         expect(row(beside, title)).to_have_count(0)
-    shelf(tab, "Trash")
+    folder(tab, "Trash")
     expect(tab.page.get_by_text("deleted permanently after 30 days")).to_be_visible()
     expect(tab.sidebar.get_by_role("link")).to_have_count(0)
     menu(tab, "Chat 0", "Restore")
@@ -222,7 +222,7 @@ def test_the_list_requested_last_is_shown_whatever_changes_meanwhile(tab: Tab) -
         tab.page.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
         route.fulfill(response=answer)
 
-    shelf(tab, "Archive")
+    folder(tab, "Archive")
     tab.page.route(LISTS, bring_late, times=1)
     tab.page.evaluate(COUNT_LISTS)
     tab.page.get_by_role("button", name="Back to chats").click()

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.browser.test_lists import LISTS, menu, row, shelf
+from tests.browser.test_lists import LISTS, folder, menu, row
 from tests.browser.test_sidebar import give
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.live import Person, Server, Site
@@ -352,9 +352,9 @@ def test_a_moved_chat_appears_only_once_while_a_list_is_loading(filled: Tab) -> 
         expect(row(filled, "Chat 1")).to_have_count(1)
         route.fulfill(response=answer)
 
-    filled.page.route(f"{LISTS}shelf=*", bring_late)
+    filled.page.route(f"{LISTS}folder=*", bring_late)
     menu(filled, "Chat 1", "Move to…")
-    with filled.page.expect_response(f"{LISTS}shelf=*"):
+    with filled.page.expect_response(f"{LISTS}folder=*"):
         move(filled, "Work")
     filled.page.unroute_all(behavior="wait")  # for the request that repeats it
     expect(chats(filled)).to_have_count(3)
@@ -369,7 +369,7 @@ def test_beside_the_archive_chats_move_by_menu_but_not_by_dragging(
     projects(filled).get_by_text("Work").click()
     expect(chats(filled)).to_have_count(2)
     menu(filled, "Chat 1", "Archive")
-    shelf(filled, "Archive")
+    folder(filled, "Archive")
     expect(filled.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
     expect(projects(filled)).to_have_count(0)
     chats(filled).first.get_by_role("link").drag_to(filled.sidebar.get_by_role("link"))

@@ -80,11 +80,11 @@ def test_a_conversation_in_the_trash_is_found_nowhere_else(
     for gone in (f"/c/{sky.pk}/", *addresses):
         assert alices.get(gone).status_code == 404
     assert alices.post(address(sky.pk, "rename"), {"title": "Again"}).status_code == 404
-    for listed in ("/conversations/", "/conversations/?shelf=archive"):
+    for listed in ("/conversations/", "/conversations/?folder=archive"):
         assert "The sky" not in alices.get(listed).text
     assert str(sky.pk) not in olives.get("/review/").text
     assert olives.get(f"/review/{sky.pk}/").status_code == 404
-    assert "The sky" in alices.get("/conversations/?shelf=trash").text
+    assert "The sky" in alices.get("/conversations/?folder=trash").text
     for action in ("pin", "archive", "trash", "move"):
         assert change(alices, action, sky.pk) == (404, "This no longer exists.")
     assert change(alices, "restore", sky.pk) == (200, "Restored.")
@@ -98,7 +98,7 @@ def test_a_conversation_leaves_the_trash_after_thirty_days(
     kept = alice.conversations.create(title="Kept")
     young = alice.conversations.create(title="Young", trashed_at=timezone.now() - 29 * DAY)
     Conversation.objects.filter(pk=sky.pk).update(trashed_at=timezone.now() - 30 * DAY)
-    assert "The sky" not in alices.get("/conversations/?shelf=trash").text
+    assert "The sky" not in alices.get("/conversations/?folder=trash").text
     assert change(alices, "restore", sky.pk)[0] == 404
     call_command("housekeeping", stdout=StringIO())
     assert set(alice.conversations.all()) == {kept, young}

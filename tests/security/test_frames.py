@@ -111,7 +111,7 @@ def listed(conversation: Conversation) -> dict[str, object]:
         "newer": None,
         "older": None,
         "has_today": True,
-        "shelf": LIST,
+        "folder": LIST,
         "in_project": "",
     }
 

@@ -134,20 +134,20 @@ async def test_an_old_listing_is_refreshed_in_the_background(
     renewed: list[ToolSource] = []
     renew = ToolSource.renew
 
-    def noted(shelf: ToolSource) -> asyncio.Task[None] | None:
-        renewed.append(shelf)
-        return renew(shelf)
+    def noted(source: ToolSource) -> asyncio.Task[None] | None:
+        renewed.append(source)
+        return renew(source)
 
     monkeypatch.setattr(ToolSource, "renew", noted)
     await box.tools()
-    [shelf] = renewed
-    before = shelf.listing
+    [source] = renewed
+    before = source.listing
     monkeypatch.setattr("chatapp.tools.source.FRESH_SECONDS", 0.0)
     await box.tools()
-    assert renewed == [shelf, shelf]
-    await present(renew(shelf))
-    assert shelf.listing is not before
-    assert shelf.listing == before
+    assert renewed == [source, source]
+    await present(renew(source))
+    assert source.listing is not before
+    assert source.listing == before
 
 
 async def test_a_disabled_server_is_closed_and_its_tools_disappear(
@@ -182,10 +182,10 @@ async def test_a_command_that_dies_gives_a_result_and_is_restarted(
 async def test_a_call_overtaken_by_a_change_does_not_start_the_server(
     box: ToolRegistry, files: ToolServer
 ) -> None:
-    shelf = ToolSource(ServerSettings.of(files))
-    call = asyncio.create_task(shelf.call("echo", {"text": "hello"}))
+    source = ToolSource(ServerSettings.of(files))
+    call = asyncio.create_task(source.call("echo", {"text": "hello"}))
     await asyncio.sleep(0)  # it waits for the import, in a thread
-    await shelf.aclose()
+    await source.aclose()
     assert "its settings were changed" in (await call).text
 
 

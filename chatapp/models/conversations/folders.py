@@ -35,7 +35,7 @@ IS_TRASHED = models.Q(trashed_at__isnull=False)
 IS_REVIEWED = IS_KEPT & models.Q(is_temporary=False)
 ORDER = ("-updated_at", "-id")
 
-# One partial index per shelf: conversations elsewhere cost it nothing.
+# One partial index per folder: conversations elsewhere cost it nothing.
 INDEXES = [
     models.Index(
         fields=["user", "is_pinned", *ORDER], name="conversation_listed", condition=IS_LOOSE
@@ -51,7 +51,7 @@ INDEXES = [
 
 
 class FolderQuerySet(models.QuerySet["Conversation"]):
-    # ---- the shelves
+    # ---- the folders
 
     def kept(self) -> Self:
         """Those that may be opened, which is everything outside the trash."""

@@ -70,22 +70,22 @@ def pinned(user: User) -> list[Row]:
     return _PINNED.all(user.pk, True)
 
 
-def page_from_top(shelf: ConversationQuerySet, rows: int = PAGE) -> Page:
-    return _beginning(list(_as_rows(shelf)[: rows + 1]), rows)
+def page_from_top(folder: ConversationQuerySet, rows: int = PAGE) -> Page:
+    return _beginning(list(_as_rows(folder)[: rows + 1]), rows)
 
 
-def page_below(shelf: ConversationQuerySet, place: ListPosition) -> Page:
-    return _after(list(_as_rows(shelf.after(place.used, place.pk))[: PAGE + 1]))
+def page_below(folder: ConversationQuerySet, place: ListPosition) -> Page:
+    return _after(list(_as_rows(folder.after(place.used, place.pk))[: PAGE + 1]))
 
 
-def page_above(shelf: ConversationQuerySet, place: ListPosition) -> Page:
-    return _before(list(_as_rows(shelf.since(place.used, place.pk))[: PAGE + 1]))
+def page_above(folder: ConversationQuerySet, place: ListPosition) -> Page:
+    return _before(list(_as_rows(folder.since(place.used, place.pk))[: PAGE + 1]))
 
 
-def page_with(shelf: ConversationQuerySet, place: ListPosition, rows: int) -> Page:
+def page_with(folder: ConversationQuerySet, place: ListPosition, rows: int) -> Page:
     """Return a page of so many rows, starting with the one at `place`."""
-    is_above = shelf.since(place.used, place.pk).exists()
-    rest = shelf.filter(updated_at__lte=place.used)
+    is_above = folder.since(place.used, place.pk).exists()
+    rest = folder.filter(updated_at__lte=place.used)
     found = page_from_top(rest.exclude(updated_at=place.used, pk__gt=place.pk), rows)
     return Page(found.rows, is_above, found.has_older)
 

@@ -42,15 +42,15 @@ def test_every_row_is_on_one_page_down_and_up_again(carol: User, moments: list[i
     wanted = give(carol, moments)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lists, "PAGE", 4)
-        shelf = carol.conversations.loose()
-        page = lists.page_from_top(shelf, 4)
+        folder = carol.conversations.loose()
+        page = lists.page_from_top(folder, 4)
         found = ids(page)
         while page.has_older:
-            page = lists.page_below(shelf, place(page, -1))
+            page = lists.page_below(folder, place(page, -1))
             found += ids(page)
         assert found == wanted
         found = ids(page)
-        while page.rows and (page := lists.page_above(shelf, place(page, 0))).rows:
+        while page.rows and (page := lists.page_above(folder, place(page, 0))).rows:
             assert page.has_newer == (ids(page)[0] != wanted[0])
             found = ids(page) + found
         assert found == wanted
@@ -70,7 +70,7 @@ def test_the_prepared_statements_return_the_same_pages(carol: User) -> None:
 
 def test_each_list_contains_only_its_own_conversations(carol: User) -> None:
     project = carol.projects.create(name="P")
-    shelves = {
+    folders = {
         "loose": give_one(carol),
         "archived": give_one(carol, archived_at=NOW),
         "trashed": give_one(carol, trashed_at=NOW, archived_at=NOW),
@@ -84,11 +84,11 @@ def test_each_list_contains_only_its_own_conversations(carol: User) -> None:
         "trashed": own.trashed(),
         "filed": own.filed(project.pk),
     }
-    assert {name: one.get().pk for name, one in found.items()} == shelves
+    assert {name: one.get().pk for name, one in found.items()} == folders
     assert own.kept().count() == 4
     pinned = give_one(carol, is_pinned=True)
     assert [row.pk for row in lists.pinned(carol)] == [pinned]
-    assert ids(lists.first_page(carol)) == [shelves["loose"]]
+    assert ids(lists.first_page(carol)) == [folders["loose"]]
 
 
 def give_one(carol: User, **fields: object) -> UUID:
@@ -96,13 +96,13 @@ def give_one(carol: User, **fields: object) -> UUID:
     return pk
 
 
-@pytest.mark.parametrize("shelf", ["loose", "archived", "trashed"])
-def test_an_index_returns_the_page_in_order(carol: User, shelf: str) -> None:
-    found = getattr(carol.conversations, shelf)().filter(updated_at__lte=NOW)
-    if shelf == "loose":
+@pytest.mark.parametrize("folder", ["loose", "archived", "trashed"])
+def test_an_index_returns_the_page_in_order(carol: User, folder: str) -> None:
+    found = getattr(carol.conversations, folder)().filter(updated_at__lte=NOW)
+    if folder == "loose":
         found = found.filter(is_pinned__in=[False])
     if connection.vendor == "sqlite":  # PostgreSQL's plan depends on the number of rows
-        name = {"loose": "listed"}.get(shelf, shelf)
+        name = {"loose": "listed"}.get(folder, folder)
         plan = found[:61].explain()
         assert f"USING INDEX conversation_{name}" in plan
         assert "B-TREE" not in plan

@@ -82,7 +82,7 @@ def test_nothing_is_deleted_by_default(alice: User, connected: Upstream) -> None
     assert not Retention().preview().counts
 
 
-def test_old_conversations_go_from_every_shelf_unless_held_or_in_use(
+def test_old_conversations_go_from_every_folder_unless_held_or_in_use(
     alice: User, bob: User, olive: User, connected: Upstream
 ) -> None:
     old = timezone.now() - timedelta(days=40)

@@ -62,7 +62,7 @@ class Actions:
                 await action.take(self, await action.valid(fields))
 
     async def prompt(self, form: PromptForm | ContinueForm) -> None:
-        prompt = form.asked(
+        prompt = form.parsed(
             *await submission.offered_models(form.chosen_models, self._viewer.user_id)
         )
         turn = await submission.store(self._viewer, prompt)
@@ -76,13 +76,13 @@ class Actions:
 
     async def retry(self, form: RetryForm) -> None:
         [model] = await submission.offered_models(form.chosen_models, self._viewer.user_id)
-        retry = form.asked(model)
+        retry = form.parsed(model)
         turn = await submission.store(self._viewer, retry)
         worker().show(self._viewer, turn.conversation.pk)
         await submission.start(turn, self._viewer)
 
     async def edit(self, form: EditForm) -> None:
-        edit = form.asked(
+        edit = form.parsed(
             *await submission.offered_models(form.chosen_models, self._viewer.user_id)
         )
         turn = await submission.store(self._viewer, edit)
@@ -93,16 +93,16 @@ class Actions:
         await submission.start(turn, self._viewer)
 
     async def delete(self, form: DeleteForm) -> None:
-        await branching.delete(self._viewer, form.asked)
+        await branching.delete(self._viewer, form.parsed)
 
     async def restore(self, form: RestoreForm) -> None:
-        await branching.restore(self._viewer, form.asked)
+        await branching.restore(self._viewer, form.parsed)
 
     async def fork(self, form: ForkForm) -> None:
-        await branching.fork(self._viewer, form.asked)
+        await branching.fork(self._viewer, form.parsed)
 
     async def stop(self, form: StopForm) -> None:
-        stop = form.asked
+        stop = form.parsed
         for running in self._running(stop.conversation):
             if stop.reply in (None, running.reply):
                 running.stop(Ending.STOPPED)
@@ -114,14 +114,14 @@ class Actions:
         await self._decide(form, allowed=False)
 
     async def watch(self, form: WatchForm) -> None:
-        await self._thread_sync.watch(form.asked)
+        await self._thread_sync.watch(form.parsed)
 
     async def step(self, form: StepForm) -> None:
-        await self._thread_sync.step(form.asked)
+        await self._thread_sync.step(form.parsed)
 
     async def _decide(self, form: DecisionForm, *, allowed: bool) -> None:
         await database_sync_to_async(validity.person_of)(self._viewer.session_key)
-        decision = form.asked
+        decision = form.parsed
         for running in self._running(decision.conversation):
             if decision.reply in (None, running.reply):
                 running.decide(decision.round, decision.call, allowed)

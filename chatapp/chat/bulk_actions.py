@@ -45,7 +45,7 @@ def rename(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = RenameForm(request.POST)
     if not form.is_valid():
         return error_response(form)
-    conversation.rename(form.asked)
+    conversation.rename(form.parsed)
     worker().conversation_changed(conversation.user_id, pk)
     if "HX-Request" not in request.headers:
         return redirect(conversation)

@@ -74,7 +74,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             self._leave(had_close_frame=False)
 
     async def connect(self) -> None:
-        changes = worker().revocation.asked
+        changes = worker().revocation.requested
         try:
             self.user_id = (await self._authenticate()).pk
             self._check_capacity()
@@ -90,7 +90,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.close(CloseCode.TOO_MANY_TABS)
             return
         await worker().welcome(self)
-        if worker().revocation.asked != changes:  # a revocation arrived before this tab was added
+        if (
+            worker().revocation.requested != changes
+        ):  # a revocation arrived before this tab was added
             worker().revocation.recheck_access([self.user_id])
         query = dict(parse_qsl(self.scope["query_string"].decode("latin-1")))
         if query.get("conversation"):

@@ -29,7 +29,7 @@ def give(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = FeedbackForm(request.POST)
     if not form.is_valid():
         return error_response(form)
-    rating, note = form.asked
+    rating, note = form.parsed
     try:
         reply = locked_message(request.user, pk)
         before = Feedback.objects.filter(message=reply).first()

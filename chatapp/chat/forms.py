@@ -139,7 +139,7 @@ class PromptForm(AskForm):
         # JSON can contain lone surrogates, which no database stores.
         return message.encode("utf-8", "replace").decode("utf-8")
 
-    def asked(self, model: ModelChoice, *others: ModelChoice) -> Prompt:
+    def parsed(self, model: ModelChoice, *others: ModelChoice) -> Prompt:
         clean = self.cleaned_data
         return Prompt(
             clean["message"],
@@ -158,7 +158,7 @@ class EditForm(PromptForm):
 
     edited = forms.UUIDField()
 
-    def asked(self, model: ModelChoice, *others: ModelChoice) -> Edit:
+    def parsed(self, model: ModelChoice, *others: ModelChoice) -> Edit:
         clean = self.cleaned_data
         return Edit(
             clean["message"], model, id=clean["prompt"], edited=clean["edited"], others=others
@@ -171,7 +171,7 @@ class ContinueForm(AskForm):
     reply = forms.UUIDField()
     prompt = forms.UUIDField(required=False)
 
-    def asked(self, model: ModelChoice) -> Continuation:
+    def parsed(self, model: ModelChoice) -> Continuation:
         return Continuation(self.cleaned_data["reply"], model, self.cleaned_data["prompt"])
 
 
@@ -180,7 +180,7 @@ class RetryForm(AskForm):
 
     reply = forms.UUIDField()
 
-    def asked(self, model: ModelChoice) -> Retry:
+    def parsed(self, model: ModelChoice) -> Retry:
         return Retry(self.cleaned_data["reply"], model)
 
 
@@ -190,7 +190,7 @@ class DeleteForm(forms.Form):
     message = forms.UUIDField()
 
     @property
-    def asked(self) -> Deletion:
+    def parsed(self) -> Deletion:
         return Deletion(self.cleaned_data["message"])
 
 
@@ -201,7 +201,7 @@ class RestoreForm(forms.Form):
     head = forms.UUIDField(required=False)
 
     @property
-    def asked(self) -> Restoration:
+    def parsed(self) -> Restoration:
         return Restoration(self.cleaned_data["message"], self.cleaned_data["head"])
 
 
@@ -211,7 +211,7 @@ class ForkForm(forms.Form):
     message = forms.UUIDField()
 
     @property
-    def asked(self) -> Fork:
+    def parsed(self) -> Fork:
         return Fork(self.cleaned_data["message"])
 
 
@@ -222,7 +222,7 @@ class StopForm(forms.Form):
     reply = forms.UUIDField(required=False)  # only this one, if given
 
     @property
-    def asked(self) -> Stop:
+    def parsed(self) -> Stop:
         return Stop(**self.cleaned_data)
 
 
@@ -235,7 +235,7 @@ class DecisionForm(forms.Form):
     call = forms.IntegerField(min_value=0, max_value=1000)
 
     @property
-    def asked(self) -> Decision:
+    def parsed(self) -> Decision:
         return Decision(**self.cleaned_data)
 
 
@@ -246,7 +246,7 @@ class StepForm(forms.Form):
     message = forms.UUIDField()
 
     @property
-    def asked(self) -> Step:
+    def parsed(self) -> Step:
         return Step(**self.cleaned_data)
 
 
@@ -259,7 +259,7 @@ class WatchForm(forms.Form):
     later = forms.BooleanField(required=False)
 
     @property
-    def asked(self) -> ShownThread | None:
+    def parsed(self) -> ShownThread | None:
         return ShownThread(**self.cleaned_data) if self.cleaned_data["conversation"] else None
 
 

@@ -41,7 +41,7 @@ class RenameForm(forms.Form):
     title = OneLine(MAX_TITLE_LENGTH, "A title")
 
     @property
-    def asked(self) -> str:
+    def parsed(self) -> str:
         title: str = self.cleaned_data["title"]
         return title
 
@@ -138,7 +138,7 @@ class FeedbackForm(forms.Form):
     )
 
     @property
-    def asked(self) -> tuple[Feedback.Rating | None, str | None]:
+    def parsed(self) -> tuple[Feedback.Rating | None, str | None]:
         """The rating, None to withdraw it; and the note, None to leave it unchanged."""
         rating = self.cleaned_data["rating"]
         note = self.cleaned_data["note"] if "note" in self.data else None

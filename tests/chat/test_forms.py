@@ -34,9 +34,9 @@ def problem(**fields: object) -> str:
 
 
 def test_a_prompt_keeps_its_text_and_its_place() -> None:
-    assert prompt_form().asked(MODEL) == Prompt("Why?", MODEL)
+    assert prompt_form().parsed(MODEL) == Prompt("Why?", MODEL)
     form = prompt_form(message=" Why? \n", conversation=HERE, parent=str(THERE), prompt=PROMPT)
-    assert form.asked(MODEL) == Prompt(" Why? \n", MODEL, HERE, THERE, PROMPT)
+    assert form.parsed(MODEL) == Prompt(" Why? \n", MODEL, HERE, THERE, PROMPT)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t ", None])
@@ -52,7 +52,7 @@ def test_a_prompt_has_a_maximum_length(settings: Settings) -> None:
 
 
 def test_a_lone_surrogate_is_stored_as_a_question_mark() -> None:
-    assert prompt_form(message="So \ud83d").asked(MODEL).text == "So ?"
+    assert prompt_form(message="So \ud83d").parsed(MODEL).text == "So ?"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_retry_names_its_reply() -> None:
     form = RetryForm({"reply": str(HERE), "model": "1/m"})
     assert form.is_valid()
     assert form.chosen_models == [MODEL]
-    assert form.asked(MODEL) == Retry(HERE, MODEL)
+    assert form.parsed(MODEL) == Retry(HERE, MODEL)
     assert not RetryForm({"reply": "x"}).is_valid()
     assert not RetryForm({}).is_valid()
 
@@ -90,10 +90,10 @@ def test_a_decision_names_a_tool_call_of_a_conversation() -> None:
     call = {"conversation": str(HERE), "round": 0, "call": "2"}
     form = DecisionForm(call)
     assert form.is_valid()
-    assert form.asked == Decision(HERE, None, 0, 2)
+    assert form.parsed == Decision(HERE, None, 0, 2)
     of_one_reply = DecisionForm(call | {"reply": str(HERE)})
     assert of_one_reply.is_valid()
-    assert of_one_reply.asked == Decision(HERE, HERE, 0, 2)
+    assert of_one_reply.parsed == Decision(HERE, HERE, 0, 2)
     for wrong in (
         {"round": -1},
         {"call": 1001},
@@ -107,24 +107,24 @@ def test_a_decision_names_a_tool_call_of_a_conversation() -> None:
 def test_a_page_without_a_conversation_names_none() -> None:
     stop, watch = StopForm({"conversation": ""}), WatchForm({"conversation": "", "head": ""})
     assert stop.is_valid()
-    assert stop.asked == Stop(None)
+    assert stop.parsed == Stop(None)
     assert watch.is_valid()
-    assert watch.asked is None
+    assert watch.parsed is None
 
 
 def test_stop_can_name_a_reply() -> None:
     form = StopForm({"conversation": str(HERE), "reply": str(THERE)})
     assert form.is_valid()
-    assert form.asked == Stop(HERE, THERE)
+    assert form.parsed == Stop(HERE, THERE)
 
 
 def test_watch_says_what_the_page_shows() -> None:
     form = WatchForm({"conversation": str(HERE), "head": str(THERE), "ending": "complete"})
     assert form.is_valid()
-    assert form.asked == ShownThread(HERE, THERE, "complete")
+    assert form.parsed == ShownThread(HERE, THERE, "complete")
     form = WatchForm({"conversation": str(HERE)})
     assert form.is_valid()
-    assert form.asked == ShownThread(HERE)
+    assert form.parsed == ShownThread(HERE)
 
 
 def test_errors_of_one_message_do_not_affect_the_next() -> None:

@@ -102,7 +102,7 @@ async def test_other_changes_to_a_person_close_nothing(
     await alice.asave(update_fields=only)
     await tab.ask()
     await tab.until_ended()
-    assert bool(worker().revocation.asked) == is_checked
+    assert bool(worker().revocation.requested) == is_checked
     await worker().revocation.until_seen()
     await tab.ask()
     await tab.until_ended()
@@ -346,7 +346,7 @@ def test_a_session_outlives_a_rotation_of_the_secret_key(alice: User, settings: 
 async def until_checked() -> None:
     """Wait for the check that a change has just requested."""
     async with asyncio.timeout(SOON):
-        while not worker().revocation.asked:  # noqa: ASYNC110 - in a thread
+        while not worker().revocation.requested:  # noqa: ASYNC110 - in a thread
             await asyncio.sleep(0.01)
     await worker().revocation.until_seen()
 

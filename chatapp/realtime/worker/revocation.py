@@ -32,7 +32,7 @@ class Revocation:
     """Rechecks who may keep the viewers and replies of this worker."""
 
     def __init__(self, viewers: Viewers, replies: Iterable[Generation]) -> None:
-        self.asked = 0  # number of requested checks
+        self.requested = 0  # number of requested checks
         self._checking: asyncio.Task[None] | None = None
         self._viewers = viewers
         self._replies = replies
@@ -41,7 +41,7 @@ class Revocation:
 
     def recheck_access(self, people: Iterable[int] | None) -> None:
         """Check these people soon; None means everybody."""
-        self.asked += 1
+        self.requested += 1
         self._people.update(people or ())
         self._check_everybody = self._check_everybody or people is None
         if not self._checking or self._checking.done():

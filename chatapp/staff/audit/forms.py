@@ -34,7 +34,7 @@ class FilterForm(forms.Form):
         return min(until, LAST_DAY) if until else None
 
     @property
-    def asked(self) -> AuditFilter:
+    def parsed(self) -> AuditFilter:
         self.is_valid()
         known = {
             name: value for name, value in self.cleaned_data.items() if value not in (None, "")

@@ -28,7 +28,7 @@ MAX_CHECKED = 100_000  # events; more would keep the page waiting too long
 @administrators_only
 def log(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
-    events, has_more = page_of(form.asked)
+    events, has_more = page_of(form.parsed)
     names = names_of(events)
     older = request.GET.copy()
     if has_more:

@@ -47,7 +47,7 @@ class FilterForm(forms.Form):
     after = forms.CharField(required=False, max_length=150, widget=forms.HiddenInput)
 
     @property
-    def asked(self) -> PeopleFilter:
+    def parsed(self) -> PeopleFilter:
         self.is_valid()
         data = self.cleaned_data
         group: Group | None = data.get("group")

@@ -25,7 +25,7 @@ from chatapp.staff.people.queries import holds_of, page_of
 @administrators_only
 def people(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
-    asked = form.asked
+    asked = form.parsed
     shown, has_more = page_of(asked)
     next_page = request.GET.copy()
     if has_more:

@@ -187,7 +187,7 @@ class FilterForm(forms.Form):
         return wanted
 
     @property
-    def asked(self) -> ReviewFilter:
+    def parsed(self) -> ReviewFilter:
         """The filter; only if the form is valid."""
         wanted = {
             name: getattr(value, "pk", value) if name in KEYS else value

@@ -25,7 +25,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
         with transaction.atomic():
             detail = {"asked": form.recorded} if form.sent else {}
             audit.record("conversations.listed", actor=request.user, detail=detail)
-        keys, following = page_of(form.asked, form.place)
+        keys, following = page_of(form.parsed, form.place)
         rows = rows_of(keys, request.user)
     context = {
         "form": form,

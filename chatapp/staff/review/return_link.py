@@ -38,7 +38,7 @@ def query_of(form: FilterForm) -> str:
 class ReturnLink:
     query: str  # to append to the next page's URL
     shown: dict[str, str]  # the list's fields
-    asked: ReviewFilter | None  # None if the query has expired or is no longer valid
+    wanted: ReviewFilter | None  # None if the query has expired or is no longer valid
 
     @classmethod
     def of(cls, request: HttpRequest) -> Self:
@@ -53,14 +53,14 @@ class ReturnLink:
             return unfiltered
         form = FilterForm(shown, reviewer=request.user)
         is_valid = _is_recent(signed) and form.is_valid()
-        return cls(f"?{urlencode({'came': signed})}", shown, form.asked if is_valid else None)
+        return cls(f"?{urlencode({'came': signed})}", shown, form.parsed if is_valid else None)
 
     @property
     def list_address(self) -> str:
         return f"{reverse('review')}?{urlencode(self.shown)}" if self.shown else reverse("review")
 
     def neighbours_of(self, conversation: Conversation) -> Neighbours:
-        return neighbours_of(conversation, self.asked) if self.asked else NO_NEIGHBOURS
+        return neighbours_of(conversation, self.wanted) if self.wanted else NO_NEIGHBOURS
 
 
 def back_to(request: HttpRequest, conversation: object) -> HttpResponse:

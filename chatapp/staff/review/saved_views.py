@@ -109,7 +109,7 @@ def _drawn(name: str, share: Decimal, filters: FilterForm, by: User) -> ReviewSa
     """Draw and record a sample, again if a conversation is deleted meanwhile. Raises `Refused`."""
     for _ in range(TRIES):
         with suppress(IntegrityError), transaction.atomic():
-            found = matching(filters.asked).order_by()
+            found = matching(filters.parsed).order_by()
             drawn = ReviewSample.draw(name, share, found, by, filters.kept)
             detail = {"asked": _recorded(filters), "share": str(share), "size": drawn.size}
             audit.record("reviewsample.drawn", actor=by, about=drawn, detail=detail)

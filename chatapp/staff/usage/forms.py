@@ -45,7 +45,7 @@ class AskedForm(forms.Form):
         self.person = person
 
     @property
-    def asked(self) -> UsageQuery:
+    def parsed(self) -> UsageQuery:
         self.is_valid()
         data = self.cleaned_data
         return UsageQuery(int(data["days"]), data["by"], data["measure"], self.person)

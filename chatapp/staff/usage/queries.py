@@ -60,29 +60,29 @@ class Report:
     rows: list[Figures]
 
 
-def report(asked: UsageQuery) -> Report:
+def report(query: UsageQuery) -> Report:
     """Return the usage of a period that ends today."""
     today = day_of(now())
-    before, begins = _beginnings(asked, today)
-    until = _year_before(today) if asked.days == YEAR else begins - timedelta(days=1)
-    shown = _rows_between(MonthlyUsage if asked.days == YEAR else DailyUsage, asked, begins, today)
-    found = _summed(shown, COLUMNS.get(asked.by, "person"), SUMS)
-    by_day = found if asked.by == "day" else _summed(shown, "day", DRAWN[asked.measure])
-    timeline = _in_order(asked, by_day, begins, today)
+    before, begins = _beginnings(query, today)
+    until = _year_before(today) if query.days == YEAR else begins - timedelta(days=1)
+    shown = _rows_between(MonthlyUsage if query.days == YEAR else DailyUsage, query, begins, today)
+    found = _summed(shown, COLUMNS.get(query.by, "person"), SUMS)
+    by_day = found if query.by == "day" else _summed(shown, "day", DRAWN[query.measure])
+    timeline = _in_order(query, by_day, begins, today)
     total = replace(added(found.values(), SUMS), **shown.aggregate(people=_PEOPLE))
-    past, of_past = _past(asked, before, until)
-    earlier = _in_order(asked, past, before, until)
-    rows = timeline if asked.by == "day" else _rows(asked, found)
+    past, of_past = _past(query, before, until)
+    earlier = _in_order(query, past, before, until)
+    rows = timeline if query.by == "day" else _rows(query, found)
     return Report(begins, total, of_past, until, timeline, earlier, rows)
 
 
-def _beginnings(asked: UsageQuery, today: date) -> tuple[date, date]:
+def _beginnings(query: UsageQuery, today: date) -> tuple[date, date]:
     """Return when the previous period and the current one begin."""
-    if asked.days == YEAR:
+    if query.days == YEAR:
         months = 12 * today.year + today.month - 1 - 11
         return date((months - 12) // 12, months % 12 + 1, 1), date(months // 12, months % 12 + 1, 1)
-    begins = today - timedelta(days=asked.days - 1)
-    return begins - timedelta(days=asked.days), begins
+    begins = today - timedelta(days=query.days - 1)
+    return begins - timedelta(days=query.days), begins
 
 
 def _year_before(day: date) -> date:
@@ -91,24 +91,24 @@ def _year_before(day: date) -> date:
 
 
 def _rows_between(
-    table: type[DailyUsage | MonthlyUsage], asked: UsageQuery, since: date, until: date
+    table: type[DailyUsage | MonthlyUsage], query: UsageQuery, since: date, until: date
 ) -> "QuerySet[Any]":
     rows: QuerySet[Any] = table._default_manager.filter(day__gte=since, day__lte=until)
-    return rows if asked.person is None else rows.filter(person=asked.person)
+    return rows if query.person is None else rows.filter(person=query.person)
 
 
-def _past(asked: UsageQuery, since: date, until: date) -> tuple[dict[date, Figures], Figures]:
+def _past(query: UsageQuery, since: date, until: date) -> tuple[dict[date, Figures], Figures]:
     """Return the previous period's days or months, and their total.
 
     The last month of a year is counted up to the same day as the current month.
     """
-    if asked.days != YEAR:
-        days = _rows_between(DailyUsage, asked, since, until)
+    if query.days != YEAR:
+        days = _rows_between(DailyUsage, query, since, until)
         past, people = _summed(days, "day", COMPARED), days.values_list("person").distinct()
     else:
         month = until.replace(day=1)
-        months = _rows_between(MonthlyUsage, asked, since, month - timedelta(days=1))
-        days = _rows_between(DailyUsage, asked, month, until)
+        months = _rows_between(MonthlyUsage, query, since, month - timedelta(days=1))
+        days = _rows_between(DailyUsage, query, month, until)
         past = _summed(months, "day", COMPARED)
         past[month] = _figures(days.aggregate(people=_PEOPLE, **_sums(COMPARED)), COMPARED)
         people = months.values_list("person").union(days.values_list("person"))
@@ -116,13 +116,13 @@ def _past(asked: UsageQuery, since: date, until: date) -> tuple[dict[date, Figur
 
 
 def _in_order(
-    asked: UsageQuery, found: Mapping[date, Figures], since: date, until: date
+    query: UsageQuery, found: Mapping[date, Figures], since: date, until: date
 ) -> list[Figures]:
     days, day = [], since
     while day <= until:
         days.append(day)
-        day = (day + timedelta(days=32)).replace(day=1) if asked.unit == "month" else _next(day)
-    label: Callable[[date], str] = _month if asked.unit == "month" else date.isoformat
+        day = (day + timedelta(days=32)).replace(day=1) if query.unit == "month" else _next(day)
+    label: Callable[[date], str] = _month if query.unit == "month" else date.isoformat
     nothing = Figures("", dict.fromkeys(SUMS, 0))
     return [replace(found.get(day, nothing), label=label(day)) for day in days]
 
@@ -135,13 +135,13 @@ def _month(day: date) -> str:
     return f"{day:%Y-%m}"
 
 
-def _rows(asked: UsageQuery, found: Mapping[Any, Figures]) -> list[Figures]:
+def _rows(query: UsageQuery, found: Mapping[Any, Figures]) -> list[Figures]:
     """Return the table's rows, the largest first."""
-    if asked.by in COLUMNS:
+    if query.by in COLUMNS:
         rows = [replace(one, label=name or "Unknown") for name, one in found.items()]
     else:
-        rows = _of_groups(found) if asked.by == "group" else _of_people(found)
-    return sorted(rows, key=lambda one: (-one.of(asked.measure), one.label))
+        rows = _of_groups(found) if query.by == "group" else _of_people(found)
+    return sorted(rows, key=lambda one: (-one.of(query.measure), one.label))
 
 
 def _of_people(found: Mapping[int, Figures]) -> list[Figures]:

@@ -36,7 +36,7 @@ def usage(request: HttpRequest) -> HttpResponse:
     form = AskedForm(request.GET)
     if "csv" in request.GET:
         assert isinstance(request.user, User)
-        asked = {"by": form.asked.by, "days": form.asked.days}
+        asked = {"by": form.parsed.by, "days": form.parsed.days}
         with transaction.atomic():
             audit.record("usage.exported", actor=request.user, detail={"asked": asked})
     return _page_or_file(request, form, "usage/usage.html")
@@ -67,7 +67,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _page_or_file(request: HttpRequest, form: AskedForm, template: str) -> HttpResponse:
-    asked = form.asked
+    asked = form.parsed
     found = report(asked)
     if "csv" in request.GET:
         return _file(found, asked)

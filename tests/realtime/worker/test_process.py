@@ -71,7 +71,7 @@ async def test_look_again_at_may_be_called_from_any_thread(company: Company) -> 
     await asyncio.sleep(0)
     sent = [one.message for one in company.network.on_their_way if one.to != worker.id]
     assert sent == [PeopleChanged(frozenset({1, 2}))]
-    assert worker.revocation.asked == 1
+    assert worker.revocation.requested == 1
 
 
 async def test_a_viewer_that_connects_during_a_drain_is_sent_away(company: Company) -> None:

@@ -67,7 +67,7 @@ async def test_many_changes_at_once_cost_one_check_of_people_and_one_of_sessions
     for _ in range(3):
         revocation.recheck_access([ALICE])
     await revocation.until_seen()
-    assert revocation.asked == 3
+    assert revocation.requested == 3
     assert database.looks == [{ALICE}, {ALICE}]
     assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: None}
 

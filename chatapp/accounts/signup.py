@@ -146,7 +146,7 @@ def new_password(request: HttpRequest, named: str, token: str) -> HttpResponse:
     """Set a new password from a link, without signing in: that may take a second factor."""
     person = links.person_of_link(named, token)
     if person is None:
-        return _without_referrer(render(request, "account/link_over.html", status=410))
+        return _without_referrer(render(request, "account/link_invalid.html", status=410))
     form = NewPasswordForm(person, request.POST or None)
     if form.is_valid():
         with transaction.atomic():
@@ -164,12 +164,12 @@ def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
     """Set the account's address once the person who opened the emailed link confirms it."""
     found = links.confirmed_by(token)
     if found is None:
-        return _without_referrer(render(request, "account/link_over.html", status=410))
+        return _without_referrer(render(request, "account/link_invalid.html", status=410))
     person, address = found
     if request.method == "POST":
         others = User.objects.exclude(pk=person.pk).filter(email__iexact=address)
         if others.exists():
-            return _without_referrer(render(request, "account/link_over.html", status=410))
+            return _without_referrer(render(request, "account/link_invalid.html", status=410))
         person.email = address
         with transaction.atomic():
             person.save(update_fields=["email"])

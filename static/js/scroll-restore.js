@@ -4,7 +4,7 @@
 
 import { newId } from "./ids.js";
 import { conversation } from "./page.js";
-import { keep } from "./reading.js";
+import { keep } from "./thread-paging.js";
 
 const RETURNS = ["reload", "back_forward"];
 

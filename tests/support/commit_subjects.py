@@ -13,7 +13,10 @@ MAX_LENGTH = 72
 # Imperatives that look like another form.
 IMPERATIVES = frozenset(
     [
+        "Access",
         "Address",
+        "Alias",
+        "Assess",
         "Bring",
         "Bypass",
         "Compress",
@@ -26,6 +29,7 @@ IMPERATIVES = frozenset(
         "Feed",
         "Focus",
         "Guess",
+        "Miss",
         "Need",
         "Pass",
         "Press",

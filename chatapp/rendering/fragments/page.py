@@ -71,7 +71,9 @@ def restored_fragment() -> str:
 
 def onward_fragment(conversation: Conversation) -> str:
     """Make the page go to another conversation."""
-    return swap("innerHTML", "#onward", draw("chat/_onward.html", {"conversation": conversation}))
+    return swap(
+        "innerHTML", "#onward", draw("chat/_open_conversation.html", {"conversation": conversation})
+    )
 
 
 def problem_fragment(text: str, prompt_id: UUID | None = None) -> str:

@@ -58,7 +58,7 @@ class ThreadParts:
 
 def _beside_html(columns: Sequence[tuple[Message, str]]) -> SafeString:
     """Return replies to one prompt in columns side by side."""
-    return draw("chat/_beside.html", {"columns": columns, "prompt": columns[0][0].parent_id})
+    return draw("chat/_side_by_side.html", {"columns": columns, "prompt": columns[0][0].parent_id})
 
 
 def _targets(messages: Iterable[Message]) -> Iterator[str]:

@@ -21,5 +21,9 @@ class ProbesMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        answer = PROBES.get(request.path_info, self._get_response)
-        return answer(request)
+        probe = PROBES.get(request.path_info)
+        if probe is None:
+            return self._get_response(request)
+        response = probe(request)
+        response.headers["Content-Length"] = str(len(response.content))
+        return response

@@ -31,7 +31,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
         "form": form,
         "rows": rows,
         "sent": form.sent,
-        "came": query_of(form) if form.is_valid() else "",
+        "return_query": query_of(form) if form.is_valid() else "",
         "following": following,
         "search": form.is_valid() and form.cleaned_data["search"],
         "is_first": "after" not in request.GET,

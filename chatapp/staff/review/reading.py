@@ -40,8 +40,8 @@ def conversation_page(
     if row is None:
         raise Http404("It was just deleted.")
     names = Names.of(found, request.user, opening)
-    came = ReturnLink.of(request)
-    older, newer = came.neighbours_of(found)
+    return_link = ReturnLink.of(request)
+    older, newer = return_link.neighbours_of(found)
     existing = found.messages.filter(deleted_at=None)
     steps = history_of(found, names)
     context = {
@@ -57,7 +57,7 @@ def conversation_page(
         "has_older_steps": len(steps) > MAX_STEPS,
         "opening": opening,
         "thread": _thread(found) if opening else "",
-        "came": came,
+        "return_link": return_link,
         "older": older,
         "newer": newer,
         "opening_form": OpeningForm(),

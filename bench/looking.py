@@ -38,10 +38,10 @@ def reviewer() -> "User":
 def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
     """Time the first, middle and last page of each value in turns, at least `tries` in all."""
     from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.matches import matching
+    from chatapp.staff.review.matches import Matches
 
     asked = [ReviewFilter(reviewer(), **one) for one in values]
-    found = [list(matching(one).values_list("updated_at", "pk")) for one in asked]
+    found = [list(Matches(one).conversations().values_list("updated_at", "pk")) for one in asked]
     each = zip(values, found, strict=True)
     pages = [(one, place) for one, its_own in each for place in places_of(its_own)]
     taken = list(islice(cycle(pages), max(tries, len(pages))))
@@ -67,11 +67,12 @@ def took(do: Callable[..., object], *given: object) -> float:
 
 def show(wish: Wish, place: "ReviewPosition | None") -> None:
     from chatapp.staff.review.criteria import ReviewFilter
+    from chatapp.staff.review.matches import Matches
     from chatapp.staff.review.pages import page_of
     from chatapp.staff.review.rows import rows_of
 
     asked = ReviewFilter(reviewer(), **wish)
-    keys, _ = page_of(asked, place)
+    keys, _ = page_of(Matches(asked), place)
     rows_of(keys, asked.reviewer)
 
 
@@ -99,7 +100,7 @@ def begun_under(fields: Wish) -> Iterator[None]:
 def steps(every: Wishes) -> Found:
     """Time the queries for the conversations before and after one, within what a filter finds."""
     from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.matches import matching
+    from chatapp.staff.review.matches import Matches
     from chatapp.staff.review.pages import neighbours_of
 
     found = {}
@@ -108,7 +109,9 @@ def steps(every: Wishes) -> Found:
         tries = [
             took(neighbours_of, conversation, one)
             for one in asked
-            for conversation in matching(one).order_by("?")[: max(4, PAGES // len(asked))]
+            for conversation in Matches(one)
+            .conversations()
+            .order_by("?")[: max(4, PAGES // len(asked))]
         ]
         found[f"before and after, {name}"] = None, tries
     return found
@@ -157,11 +160,15 @@ def pages(every: Wishes) -> Found:
 
 def plans(values: Sequence[Wish]) -> Iterator[str]:
     from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.matches import matching
+    from chatapp.staff.review.matches import Matches
     from chatapp.staff.review.pages import PAGE
 
     for one in values:
-        found = matching(ReviewFilter(reviewer(), **one)).values("pk", "updated_at")[: PAGE + 1]
+        found = (
+            Matches(ReviewFilter(reviewer(), **one))
+            .conversations()
+            .values("pk", "updated_at")[: PAGE + 1]
+        )
         yield f"{one}\n{found.explain(analyze=True, buffers=True)}\n"
 
 

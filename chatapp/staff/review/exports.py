@@ -24,8 +24,8 @@ from chatapp.accounts.staff import reviewers_only
 from chatapp.models import User, audit
 from chatapp.models.billing.prices import DOLLAR
 from chatapp.sessions.validity import person_of
-from chatapp.staff.review.criteria import ReviewFilter
 from chatapp.staff.review.filters import FilterForm
+from chatapp.staff.review.matches import Matches
 from chatapp.staff.review.names import Names
 from chatapp.staff.review.pages import page_of
 from chatapp.staff.review.positions import ReviewPosition
@@ -62,7 +62,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
     write = csv_of if kind == "csv" else json_of
     name = f"review-{timezone.now():%Y-%m-%d}.{kind}"
     return StreamingHttpResponse(
-        _lines(form.parsed, request.session.session_key or "", named, write),
+        _lines(Matches(form.parsed), request.session.session_key or "", named, write),
         content_type=TYPES[kind],
         headers={
             "Content-Disposition": f'attachment; filename="{name}"',
@@ -72,7 +72,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 
 async def _lines(
-    wanted: ReviewFilter, session_key: str, named: Named, write: Callable[[dict[str, object]], str]
+    matches: Matches, session_key: str, named: Named, write: Callable[[dict[str, object]], str]
 ) -> AsyncIterator[str]:
     """Yield the file's lines.
 
@@ -83,7 +83,7 @@ async def _lines(
         yield _csv_line(COLUMNS)
     place: ReviewPosition | None = None
     while True:
-        rows, place = await database_sync_to_async(_some)(wanted, place, session_key)
+        rows, place = await database_sync_to_async(_some)(matches, place, session_key)
         for row in rows:
             yield write(_facts(row, named))
         if place is None:
@@ -91,12 +91,12 @@ async def _lines(
 
 
 def _some(
-    wanted: ReviewFilter, place: ReviewPosition | None, session_key: str
+    matches: Matches, place: ReviewPosition | None, session_key: str
 ) -> tuple[list[Row], ReviewPosition | None]:
     if not person_of(session_key).reviews:
         raise PermissionDenied("This page is for reviewers.")
-    keys, following = page_of(wanted, place)
-    return rows_of(keys, wanted.reviewer), following
+    keys, following = page_of(matches, place)
+    return rows_of(keys, matches.wanted.reviewer), following
 
 
 def _facts(row: Row, named: Named) -> dict[str, object]:

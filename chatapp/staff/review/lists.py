@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Review, ReviewLabel, ReviewView, User, audit
 from chatapp.staff.review.filters import FilterForm
+from chatapp.staff.review.matches import Matches
 from chatapp.staff.review.pages import page_of
 from chatapp.staff.review.return_link import query_of
 from chatapp.staff.review.rows import Row, rows_of
@@ -25,7 +26,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
         with transaction.atomic():
             detail = {"asked": form.recorded} if form.sent else {}
             audit.record("conversations.listed", actor=request.user, detail=detail)
-        keys, following = page_of(form.parsed, form.place)
+        keys, following = page_of(Matches(form.parsed), form.place)
         rows = rows_of(keys, request.user)
     context = {
         "form": form,

@@ -6,6 +6,7 @@ their facets first, and these conditions are tested on batches of them only.
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -21,82 +22,90 @@ from chatapp.staff.review import spreads
 from chatapp.staff.review.criteria import ReviewFilter, replies_of
 from chatapp.staff.review.positions import ReviewPosition
 
-FIRST_BATCH = 62  # a page and a quarter
+FIRST_BATCH = 62  # candidates: a page and a quarter
 PER_MATCH = 4  # a guess: how many candidates there are for each match
 
 
-def matching(wanted: ReviewFilter) -> QuerySet[Conversation]:
-    """Return all matching conversations, last used first."""
-    of_reply = list(wanted.reply_conditions())
-    proven = [Q(Exists(replies_of(OuterRef("pk")).filter(*of_reply)))] if of_reply else []
-    facts, days, _ = spreads.rarest_first(wanted.facts, wanted.days)
-    return _candidates(wanted, facts, days).filter(
-        is_reviewable(), *wanted.flag_conditions(), *proven
-    )
+class Matches:
+    """The conversations that match a filter. Use one for all pages: it builds statements once."""
 
+    def __init__(self, wanted: ReviewFilter) -> None:
+        self.wanted = wanted
 
-def positions(
-    wanted: ReviewFilter, after: ReviewPosition | None, count: int, *, upwards: bool = False
-) -> Iterator[ReviewPosition]:
-    """Yield the positions of matching conversations used before `after`, the nearest first.
-
-    With `upwards`, those used after it. For callers that need only the first few: the costliest
-    conditions, on replies and flags, are tested on batches of candidates, at first on `count`.
-    """
-    days = spreads.days_beyond(after, wanted.days, upwards) if after else wanted.days
-    facts, days, are_common = spreads.rarest_first(wanted.facts, days)
-    proofs = _proofs(wanted)
-    if len(facts) > 1:  # several facts are seldom true of one reply, so read more candidates
-        # Rare facts: the database reads all their rows anyway before it returns the first.
-        count *= PER_MATCH if are_common else PER_MATCH * PER_MATCH
-    while True:
-        nearest = (
-            spreads.nearest_days(facts[0], days, PER_MATCH * count, upwards) if are_common else days
+    def conversations(self) -> QuerySet[Conversation]:
+        """Return all of them, last used first."""
+        of_reply = list(self.wanted.reply_conditions())
+        proven = [Q(Exists(replies_of(OuterRef("pk")).filter(*of_reply)))] if of_reply else []
+        facts, days, _ = spreads.rarest_first(self.wanted.facts, self.wanted.days)
+        return _candidates(self.wanted, facts, days).filter(
+            is_reviewable(), *self.wanted.flag_conditions(), *proven
         )
-        candidates = _candidates(wanted, facts, nearest, after, upwards)
-        found = [
-            ReviewPosition(used, pk)
-            for pk, used in candidates.values_list("pk", "updated_at")[:count]
-        ]
-        for batch in _batches(found):
-            proven = _proven(proofs, [one.pk for one in batch])
-            yield from (one for one in batch if one.pk in proven)
-        if len(found) == count:
-            after = found[-1]
-            days = spreads.days_beyond(after, days, upwards)
-        elif nearest == days:
-            return
-        else:
-            days = spreads.days_without(nearest, days, upwards)
-        count *= 2
 
+    def positions(
+        self, after: ReviewPosition | None, *, count: int = 0, upwards: bool = False
+    ) -> Iterator[ReviewPosition]:
+        """Yield the positions of matching conversations used before `after`, the nearest first.
 
-def _proofs(wanted: ReviewFilter) -> Sequence[Values]:
-    """Return the statements that test a batch of candidates, built once for all batches."""
+        With `upwards`, those used after it. For callers that need only the first few: the costliest
+        conditions, on replies and flags, are tested on batches of candidates, at first on `count`,
+        or on as many as a page needs.
+        """
+        count = count or FIRST_BATCH
+        days = spreads.days_beyond(after, self.wanted.days, upwards) if after else self.wanted.days
+        facts, days, are_common = spreads.rarest_first(self.wanted.facts, days)
+        if len(facts) > 1:  # several facts are seldom true of one reply, so read more candidates
+            # Rare facts: the database reads all their rows anyway before it returns the first.
+            count *= PER_MATCH if are_common else PER_MATCH * PER_MATCH
+        while True:
+            nearest = (
+                spreads.nearest_days(facts[0], days, PER_MATCH * count, upwards)
+                if are_common
+                else days
+            )
+            candidates = _candidates(self.wanted, facts, nearest, after, upwards)
+            found = [
+                ReviewPosition(used, pk)
+                for pk, used in candidates.values_list("pk", "updated_at")[:count]
+            ]
+            for batch in _batches(found):
+                proven = self._proven([one.pk for one in batch])
+                yield from (one for one in batch if one.pk in proven)
+            if len(found) == count:
+                after = found[-1]
+                days = spreads.days_beyond(after, days, upwards)
+            elif nearest == days:
+                return
+            else:
+                days = spreads.days_without(nearest, days, upwards)
+            count *= 2
 
-    def flagged(among: Expression) -> QuerySet[Conversation, Any]:
-        found = Conversation.objects.filter(
-            *wanted.flag_conditions(among), is_reviewable(among=among)
-        )
-        return found.filter(KeyIn(among)).order_by().values_list("pk")
+    def _proven(self, keys: Collection[UUID]) -> Collection[UUID]:
+        """Return those of the keys that also match the costly conditions."""
+        for proof in self._proofs:
+            keys = {key for (key,) in proof.all(keys)}
+        return keys
 
-    def with_matching_reply(among: Expression) -> QuerySet[Message, Any]:
-        found = replies_of(among).filter(*wanted.reply_conditions())
-        return found.order_by().values_list("conversation")
+    @cached_property
+    def _proofs(self) -> Sequence[Values]:
+        """The statements that test a batch of candidates, built once for all batches."""
+        wanted = self.wanted
 
-    proofs = []
-    if wanted.flagged or wanted.category or asks_for_flags():
-        proofs.append(Values(flagged, Keys()))
-    if list(wanted.reply_conditions()):
-        proofs.append(Values(with_matching_reply, Keys()))
-    return proofs
+        def flagged(among: Expression) -> QuerySet[Conversation, Any]:
+            found = Conversation.objects.filter(
+                *wanted.flag_conditions(among), is_reviewable(among=among)
+            )
+            return found.filter(KeyIn(among)).order_by().values_list("pk")
 
+        def with_matching_reply(among: Expression) -> QuerySet[Message, Any]:
+            found = replies_of(among).filter(*wanted.reply_conditions())
+            return found.order_by().values_list("conversation")
 
-def _proven(proofs: Sequence[Values], keys: Collection[UUID]) -> Collection[UUID]:
-    """Return those of the keys that pass all proofs."""
-    for proof in proofs:
-        keys = {key for (key,) in proof.all(keys)}
-    return keys
+        proofs = []
+        if wanted.flagged or wanted.category or asks_for_flags():
+            proofs.append(Values(flagged, Keys()))
+        if list(wanted.reply_conditions()):
+            proofs.append(Values(with_matching_reply, Keys()))
+        return proofs
 
 
 def _batches(places: Sequence[ReviewPosition]) -> Iterator[Sequence[ReviewPosition]]:

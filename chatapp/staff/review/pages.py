@@ -8,8 +8,8 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from chatapp.models import Conversation
-from chatapp.staff.review import matches
 from chatapp.staff.review.criteria import ReviewFilter
+from chatapp.staff.review.matches import Matches
 from chatapp.staff.review.positions import ReviewPosition
 
 PAGE = 50
@@ -23,11 +23,11 @@ Neighbours = tuple[UUID | None, UUID | None]
 
 
 def page_of(
-    wanted: ReviewFilter, after: ReviewPosition | None
+    matches: Matches, after: ReviewPosition | None
 ) -> tuple[list[UUID], ReviewPosition | None]:
     """Return the keys of a page, and the position of the last one if there are more, else None."""
     with _planned_for_few_rows():
-        found = list(islice(matches.positions(wanted, after, matches.FIRST_BATCH), PAGE + 1))
+        found = list(islice(matches.positions(after), PAGE + 1))
     shown = found[:PAGE]
     return [one.pk for one in shown], shown[-1] if len(found) > PAGE else None
 
@@ -37,10 +37,10 @@ def neighbours_of(conversation: Conversation, wanted: ReviewFilter) -> Neighbour
 
     `conversation` itself need not match, or no longer.
     """
-    position = ReviewPosition(conversation.updated_at, conversation.pk)
+    matches, position = Matches(wanted), ReviewPosition(conversation.updated_at, conversation.pk)
     with _planned_for_few_rows():
-        older = next(matches.positions(wanted, position, NEIGHBOUR_BATCH), None)
-        newer = next(matches.positions(wanted, position, NEIGHBOUR_BATCH, upwards=True), None)
+        older = next(matches.positions(position, count=NEIGHBOUR_BATCH), None)
+        newer = next(matches.positions(position, count=NEIGHBOUR_BATCH, upwards=True), None)
     return (older.pk if older else None), (newer.pk if newer else None)
 
 

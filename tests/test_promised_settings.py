@@ -10,7 +10,7 @@ from django.conf import global_settings, settings
 from chatapp.models.billing import reservations
 from chatapp.models.review import reviews
 from chatapp.realtime.worker import temporaries
-from chatapp.server import http_protocol
+from chatapp.server.adapter import http_protocol
 from chatapp.sessions import devices
 
 ROOT = Path(__file__).parent.parent

@@ -7,7 +7,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from socket import socket
 from typing import Any
 
@@ -16,7 +15,6 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError
 from django.db import connection
-from twisted.internet.main import installReactor
 
 from chatapp import metrics
 from chatapp.accounts.setup_link import setup_link
@@ -31,7 +29,7 @@ from chatapp.realtime.cluster import Heartbeat
 from chatapp.realtime.worker import shut_down, start_worker
 from chatapp.rendering import fragments, pool
 from chatapp.server import thread_pools
-from chatapp.server.reactor import WriteFirstReactor
+from chatapp.server.adapter import create_server
 from chatapp.sessions import idle_sessions
 
 logger = logging.getLogger(__name__)
@@ -55,47 +53,22 @@ class Serving:
         with in_sentences():
             self._register(Process.here(is_alone=not settings.REDIS_URL))
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
-        loop = asyncio.new_event_loop()
-        # Daphne uses the reactor that is installed when it is first imported.
-        installReactor(WriteFirstReactor(loop))  # type: ignore[no-untyped-call]
-        from twisted.internet import reactor
-
-        self._reactor: Any = reactor
+        self._loop = asyncio.new_event_loop()
         try:
-            self._server = self._create_server()
+            sockets = self._slot.listeners.open()
         except ImproperlyConfigured:
             self._heartbeat.stop()
             raise
-        self._server.run()
-        loop.run_until_complete(thread_pools.finish())
-
-    def _create_server(self) -> Any:
-        import daphne.server
-        from daphne.ws_protocol import WebSocketFactory
-        from twisted.internet.endpoints import AdoptedStreamServerEndpoint
-
-        from chatapp.server.http_protocol import BoundedFactory
-        from chatapp.server.socket_protocol import SocketProtocol, offering_write
-
-        WebSocketFactory.protocol = SocketProtocol
-        # Daphne has no other way to replace its factory or to pass it an open socket.
-        daphne.server.HTTPFactory = partial(BoundedFactory, body_limit=self._body_limit)
-        listeners = {str(one.fileno()): one for one in self._slot.listeners.open()}
-        adopted: Any = AdoptedStreamServerEndpoint
-        daphne.server.serverFromString = lambda reactor, name: adopted(
-            reactor, listeners[name].detach(), listeners[name].family
-        )
-
-        server = daphne.server.Server(
+        self._addresses = [one.getsockname()[:2] for one in sockets]
+        self._server = create_server(
+            self._loop,
             self._application(),
-            endpoints=list(listeners),
-            signal_handlers=False,
-            ready_callable=self._ready,
-            server_name="chatapp",
-            websocket_timeout=-1,  # a tab may stay open for any time
+            sockets,
+            body_limit=self._body_limit,
+            ready=self._ready,
         )
-        server.create_application = offering_write(server.create_application)
-        return server
+        self._server.run()
+        self._loop.run_until_complete(thread_pools.finish())
 
     def _register(self, process: Process) -> None:
         with only_one_process("serve"):  # if two start at once, one sees the other
@@ -151,7 +124,7 @@ class Serving:
 
     @property
     def _demo_port(self) -> int:
-        return int(self._server.listening_addresses[-1][1])
+        return int(self._addresses[-1][1])
 
     def _ready(self) -> None:
         self._heartbeat.complete_lost_replies()
@@ -173,7 +146,7 @@ class Serving:
         # While a thread works, the event loop waits this long each time it needs the GIL.
         sys.setswitchinterval(SWITCH_SECONDS)
         # In the event loop, because uvloop handles signals only while it runs.
-        self._reactor.callLater(0, self._begin, greeting)
+        self._loop.call_soon(self._begin, greeting)
 
     def _connect_upstream(self) -> None:
         if self._demo_key:
@@ -185,7 +158,7 @@ class Serving:
             )
 
     def _greeting(self) -> str:
-        host, port = self._server.listening_addresses[0]
+        host, port = self._addresses[0]
         host = f"[{host}]" if ":" in host else host
         address = f"http://{host}:{port}"
         lines = [f"chatapp is at {address}"]
@@ -198,30 +171,29 @@ class Serving:
         return "\n".join(lines)
 
     def _begin(self, greeting: str) -> None:
-        loop = asyncio.get_running_loop()
         start_worker(self._heartbeat)
-        loop.add_signal_handler(signal.SIGTERM, self._stop)
+        self._loop.add_signal_handler(signal.SIGTERM, self._stop)
         if supervisor := self._slot.supervisor:
-            loop.add_reader(supervisor, self._stop_without, supervisor)
+            self._loop.add_reader(supervisor, self._stop_without, supervisor)
         else:
-            loop.add_signal_handler(signal.SIGINT, self._stop)
+            self._loop.add_signal_handler(signal.SIGINT, self._stop)
         pool.warm_up()
-        loop.run_in_executor(None, fragments.warm_up)
+        self._loop.run_in_executor(None, fragments.warm_up)
         self._slot.serves()
         if greeting:
             self._say(greeting)
 
     def _stop_without(self, supervisor: socket) -> None:
         """Stop, since nobody would restart or stop this process any more."""
-        asyncio.get_running_loop().remove_reader(supervisor)
+        self._loop.remove_reader(supervisor)
         self._stop()
 
     def _stop(self) -> None:
         """Drain at the first signal; stop immediately at the second."""
         if self._stopping:
-            self._reactor.stop()
+            self._server.stop()
         else:
-            self._stopping = asyncio.get_running_loop().create_task(self._drain_and_stop())
+            self._stopping = self._loop.create_task(self._drain_and_stop())
 
     async def _drain_and_stop(self) -> None:
         drain = settings.CHATAPP_DRAIN_SECONDS
@@ -233,4 +205,4 @@ class Serving:
         except Exception:  # the process must end in any case
             logger.exception("The process could not shut down cleanly")
         pool.shut_down()
-        self._reactor.stop()
+        self._server.stop()

@@ -1,4 +1,4 @@
-"""How the app is served: reactor, HTTP and WebSocket protocols, threads, headers, data dir.
+"""How the app is served: the adapter of Daphne, listening sockets, threads, headers, middleware.
 
 Imports `realtime`, `sessions`, `models` and what is below them.
 """

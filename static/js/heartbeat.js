@@ -11,7 +11,7 @@ import { isStreaming } from "./page.js";
 const TICK = 1000; // ms; the numbers below are in ticks
 const ASKS = 2; // of silence before it sends a beat
 const ANSWERED = 2, OPENED = 4, MAX_LENGTH = 30; // time limits for an answer and for opening a socket
-const ANSWER = "<!---->"; // chatapp/server/socket_protocol.py
+const ANSWER = "<!---->"; // chatapp/server/adapter/socket_protocol.py
 
 let quiet = 0; // ticks since anything was received
 let asked = null; // `quiet` when the beat was sent

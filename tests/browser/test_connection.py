@@ -6,7 +6,7 @@ import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import Page, Route, WebSocket, expect
 
-from chatapp.server.socket_protocol import BEAT, BEAT_ANSWER
+from chatapp.server.adapter.socket_protocol import BEAT, BEAT_ANSWER
 from tests.browser.conftest import NETWORK, SitDown, Tab
 from tests.browser.test_chat import TEXT, WORDS
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role, usage

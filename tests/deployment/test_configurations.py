@@ -12,6 +12,7 @@ import httpx
 import pytest
 from django.conf import settings
 
+from chatapp.server import adapter
 from tests.deployment.proxies import DEPLOY, PROXIES, Caddy, Nginx, Proxy
 from tests.deployment.stub import Stub
 from tests.support.live import ROOT, free_port, run
@@ -158,9 +159,7 @@ def test_nginx_finds_static_files_that_only_one_server_has(tmp_path: Path) -> No
 
 
 def test_the_proxy_timeout_exceeds_the_apps_ping_interval_and_timeout() -> None:
-    script = "import inspect, daphne.server as d; p = inspect.signature(d.Server).parameters"
-    script += "; print(p['ping_interval'].default, p['ping_timeout'].default)"
-    interval, patience = map(int, run({}, "-c", script).stdout.split())
+    interval, patience = adapter.PING_SECONDS, adapter.PONG_SECONDS
     location = (DEPLOY / "nginx.conf").read_text().partition("location /ws/ {")[2].partition("}")[0]
     for name in ("proxy_read_timeout", "proxy_send_timeout"):
         assert int(setting(location, name, r"(\d+)s;")) > interval + patience

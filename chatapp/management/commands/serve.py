@@ -82,8 +82,8 @@ def _slot(listeners: list[Listeners]) -> WorkerSlot | None:
 def _import_shared_modules() -> None:
     """Import before forking, to share memory. Must not create Twisted's reactor, which can't be."""
     import chatapp.asgi
-    import chatapp.server.http_protocol
-    import chatapp.server.socket_protocol  # noqa: F401
+    import chatapp.server.adapter.http_protocol
+    import chatapp.server.adapter.socket_protocol  # noqa: F401
 
     reverse("chat")
     fragments.warm_up()

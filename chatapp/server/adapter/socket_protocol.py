@@ -15,14 +15,11 @@
 * Autobahn lets an application close only with 1000 or a private code. After 1012 ("service
   restart") and 1013 ("try again later") a browser reconnects, perhaps to another process. A
   handshake refused with one of them gets 503 instead of 403, and a proxy tries another process.
-
-Like Daphne itself, import this only after the reactor is installed.
 """
 
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 from autobahn.websocket.types import ConnectionDeny
@@ -32,7 +29,6 @@ from django.conf import settings
 from chatapp import metrics
 from chatapp.close_codes import CloseCode
 from chatapp.concurrency.token_bucket import TokenBucket
-from chatapp.realtime.viewers import WRITE
 
 logger = logging.getLogger(__name__)
 
@@ -59,12 +55,10 @@ REFUSALS = {
 
 
 class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
-    """A replacement for the `protocol` of Daphne's `WebSocketFactory`."""
+    """One WebSocket connection."""
 
     def connectionMade(self) -> None:
         super().connectionMade()
-        self.maxMessagePayloadSize = self.maxFramePayloadSize = MAX_INCOMING
-        self.failByDrop = False  # a refused client gets a close code, not just a lost connection
         self._unsent: deque[tuple[int, bytes]] = deque()
         self._sent = 0  # bytes already sent of the first message in `_unsent`
         self._behind = 0  # bytes of the other messages in `_unsent`
@@ -234,14 +228,3 @@ def _is_beat(data: bytes) -> bool:
         return False
     key = int.from_bytes((mask * 5)[: len(BEAT)])
     return int.from_bytes(payload) ^ key == BEAT_NUMBER
-
-
-def offering_write(create_application: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap Daphne's `create_application` to put `SocketProtocol.write` into WebSocket scopes."""
-
-    def create(protocol: Any, scope: dict[str, Any]) -> Any:
-        if isinstance(protocol, SocketProtocol):
-            scope["extensions"] = {WRITE: protocol.write}
-        return create_application(protocol, scope)
-
-    return create

@@ -11,8 +11,6 @@ head or its bytes exceed it, and each phase of a connection has a timeout:
 
 A refused client gets a response with a sentence that says why, and the connection is closed.
 WebSockets have limits of their own (`socket_protocol`) once the head of the handshake is complete.
-
-Like Daphne itself, import this only after the reactor is installed.
 """
 
 import logging

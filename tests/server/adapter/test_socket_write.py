@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from twisted.internet.testing import StringTransport
 
-from chatapp.server.socket_protocol import FRAME_BYTES, SocketProtocol
+from chatapp.server.adapter.socket_protocol import FRAME_BYTES, SocketProtocol
 
 
 class Socket:

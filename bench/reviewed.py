@@ -243,7 +243,7 @@ def _people_and_what_they_have() -> None:
     ReviewLabel.objects.bulk_create(ReviewLabel(name=name) for name in LABELS)
     words = {"kind": ReviewRule.Kind.WORDS, "applies_to": ReviewRule.Of.BOTH, "text": "none such"}
     ReviewRule.objects.bulk_create(ReviewRule(name=name, **words) for name in RULES)
-    ReviewSample.objects.create(name="sample", asked={}, share=5, size=SAMPLED)
+    ReviewSample.objects.create(name="sample", filters={}, share=5, size=SAMPLED)
 
 
 def _shares() -> list[tuple[str, str, float, float, float]]:

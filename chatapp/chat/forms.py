@@ -1,6 +1,6 @@
 """Forms for the messages that a tab sends over its socket. Each error says what to do.
 
-The `asked` attribute of a valid form is a value object: one of `chatapp.models` if it is stored,
+The `parsed` attribute of a valid form is a value object: one of `chatapp.models` if it is stored,
 otherwise one defined here.
 """
 

@@ -56,11 +56,11 @@ async def _default_model(person: int) -> ModelChoice:
     raise Refused("No model is available. An administrator can connect one.")
 
 
-async def store(viewer: Viewer, asked: Prompt | Continuation | Retry) -> Turn:
+async def store(viewer: Viewer, submission: Prompt | Continuation | Retry) -> Turn:
     """Store the turn with its prompt and its empty replies; raises `Refused`."""
 
     def write(user: User) -> Turn:
-        return asked.store(user, None if worker().draining.has_begun else worker().id)
+        return submission.store(user, None if worker().draining.has_begun else worker().id)
 
     return await written(viewer, write)
 

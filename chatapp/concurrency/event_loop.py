@@ -65,32 +65,32 @@ class ConcurrencyLimiter:
     """
 
     def __init__(self, number: int, long_seconds: float) -> None:
-        self._places = asyncio.Semaphore(number)
+        self._permits = asyncio.Semaphore(number)
         self._long_seconds = long_seconds
 
     async def begin(self) -> "Permit":
-        """Wait for a place and return it; give it back in any case."""
-        await self._places.acquire()
-        place = Permit(self._places)
-        asyncio.get_running_loop().call_later(self._long_seconds, place.release)
-        return place
+        """Wait for a permit and return it; release it in any case."""
+        await self._permits.acquire()
+        permit = Permit(self._permits)
+        asyncio.get_running_loop().call_later(self._long_seconds, permit.release)
+        return permit
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[None]:
-        place = await self.begin()
+        permit = await self.begin()
         try:
             yield
         finally:
-            place.release()
+            permit.release()
 
 
 class Permit:
-    """One of the places. Giving it back a second time has no effect."""
+    """Lets one job run. Releasing it a second time has no effect."""
 
-    def __init__(self, places: asyncio.Semaphore) -> None:
-        self._places: asyncio.Semaphore | None = places
+    def __init__(self, permits: asyncio.Semaphore) -> None:
+        self._permits: asyncio.Semaphore | None = permits
 
     def release(self) -> None:
-        if self._places:
-            self._places.release()
-            self._places = None
+        if self._permits:
+            self._permits.release()
+            self._permits = None

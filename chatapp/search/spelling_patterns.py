@@ -58,38 +58,43 @@ class SpellingPatterns:
         text = normalize("NFC", text)
         ends = _ends(text)
         segments, done = [], 0
-        for place in sorted(self._places(fold(text))):
-            start, end = bisect_right(ends, place.start), bisect_right(ends, place.end - 1) + 1
+        for position in sorted(self._positions(fold(text))):
+            start, end = (
+                bisect_right(ends, position.start),
+                bisect_right(ends, position.end - 1) + 1,
+            )
             if start >= done:
                 segments += [Segment(text[done:start], False), Segment(text[start:end], True)]
                 done = end
         return [one for one in (*segments, Segment(text[done:], False)) if one.text]
 
     def _best(self, folded: str) -> MatchPosition | None:
-        places = sorted(self._places(folded))
+        positions = sorted(self._positions(folded))
 
         def terms_near(number: int) -> int:
             near = takewhile(
-                lambda other: other.start < places[number].start + NEAR,
-                islice(places, number, None),
+                lambda other: other.start < positions[number].start + NEAR,
+                islice(positions, number, None),
             )
             return len({other.term for other in near})
 
-        return places[max(range(len(places)), key=terms_near)] if places else None
+        return positions[max(range(len(positions)), key=terms_near)] if positions else None
 
-    def _places(self, folded: str) -> Iterator[MatchPosition]:
+    def _positions(self, folded: str) -> Iterator[MatchPosition]:
         """Yield each term's matches at the beginning of words, or else those within words."""
         found: dict[str, list[MatchPosition]] = {}
         for pattern in (self._as_typed, self._joined):
             for match in islice(pattern.finditer(folded), MAX_PLACES):
                 if match.lastgroup:
-                    place = MatchPosition(match.start(), match.end(), match.lastgroup)
-                    found.setdefault(place.term, []).append(place)
+                    position = MatchPosition(match.start(), match.end(), match.lastgroup)
+                    found.setdefault(position.term, []).append(position)
             if found:
                 break
-        for places in found.values():
-            beginnings = [place for place in places if _begins_word(folded, place.start)]
-            yield from beginnings or places
+        for positions in found.values():
+            beginnings = [
+                position for position in positions if _begins_word(folded, position.start)
+            ]
+            yield from beginnings or positions
 
 
 def _pattern(looks: Sequence[Sequence[str]], join: str) -> "re.Pattern[str]":

@@ -47,7 +47,7 @@ class BoundedThreadPool:
         self._in_thread = sync_to_async(
             _call, thread_sensitive=False, executor=ThreadPoolExecutor(threads, name)
         )
-        self._places = ConcurrencyLimiter(at_once, LONG_SECONDS)
+        self._permits = ConcurrencyLimiter(at_once, LONG_SECONDS)
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run `work` in a thread and return its result.
@@ -55,11 +55,11 @@ class BoundedThreadPool:
         If the caller is cancelled before its turn, `work` never starts. Once started it runs to its
         end and keeps its place until then.
         """
-        place = await self._places.begin()
+        permit = await self._permits.begin()
         working: asyncio.Task[T] = asyncio.create_task(self._in_thread(work))
         _working.add(working)
         working.add_done_callback(_working.discard)
-        working.add_done_callback(lambda _: place.release())
+        working.add_done_callback(lambda _: permit.release())
         return await asyncio.shield(working)
 
 

@@ -58,14 +58,14 @@ class Transport(httpx.AsyncBaseTransport):
         self.connections.close()
 
 
-Place = tuple[str, str, int]  # scheme, host and port
+Origin = tuple[str, str, int]  # scheme, host and port
 
 
 @dataclass
 class Connection:
     """A connection to an upstream; it serves one request at a time."""
 
-    place: Place
+    origin: Origin
     stream: Stream
     proxy: Proxy | None = None  # that requests are addressed to; a tunnel is none
     http: h11.Connection = field(
@@ -137,7 +137,7 @@ class Connections:
         self._proxies = Proxies()
         self._ssl_context = httpx.create_ssl_context()
         self._ssl_context.set_alpn_protocols(["http/1.1"])
-        self._idle: defaultdict[Place, list[Connection]] = defaultdict(list)
+        self._idle: defaultdict[Origin, list[Connection]] = defaultdict(list)
 
     def __len__(self) -> int:
         """The number of idle connections."""
@@ -157,8 +157,8 @@ class Connections:
                 f"{url.scheme or 'no scheme'} is neither http nor https"
             )
         host, port = url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme]
-        place = url.scheme, host, port
-        idle = self._idle[place]
+        origin = url.scheme, host, port
+        idle = self._idle[origin]
         while idle:
             connection = idle.pop()
             if connection.end:
@@ -169,11 +169,11 @@ class Connections:
         proxy = self._proxies.proxy_for(url)
         stream = await self._connect(proxy.url if proxy else url, timeout)
         if not proxy or url.scheme == "http":
-            return Connection(place, stream, proxy)
+            return Connection(origin, stream, proxy)
         with _closed_if_it_fails(stream):
-            await Connection(place, stream).open_tunnel(f"{host}:{port}".encode(), proxy, timeout)
+            await Connection(origin, stream).open_tunnel(f"{host}:{port}".encode(), proxy, timeout)
             await stream.start_tls(self._ssl_context, host, timeout)
-        return Connection(place, stream)
+        return Connection(origin, stream)
 
     async def _connect(
         self,
@@ -192,7 +192,7 @@ class Connections:
         if not connection.can_be_used_again():
             connection.stream.close()
             return
-        idle = self._idle[connection.place]
+        idle = self._idle[connection.origin]
         loop = asyncio.get_running_loop()
         connection.end = loop.call_later(self._kept_seconds, self._close_oldest, idle)
         idle.append(connection)

@@ -117,7 +117,7 @@ def test_an_invalid_token_confirms_nothing(provider: Provider, carols: Client, n
     assert carols.session.session_key == before
     assert not is_confirmed(carols)
     [event] = AuditEvent.objects.filter(action="person.confirmation_failed")
-    assert event.detail.said["by"] == "oidc"
+    assert event.detail.values["by"] == "oidc"
 
 
 def test_a_provider_that_signs_in_silently_confirms_nothing(

@@ -92,7 +92,7 @@ def test_claimed_groups_come_and_go_and_manual_ones_stay(provider: Provider) -> 
     events = AuditEvent.objects.filter(action="person.changed", person=carol.pk).order_by(
         "sequence"
     )
-    changes = [(one.detail.said["before"], one.detail.said["after"]) for one in events]
+    changes = [(one.detail.values["before"], one.detail.values["after"]) for one in events]
     assert changes == [([], ["H", "W"]), (["H", "W"], ["H", "R"]), (["H", "R"], ["H"])]
 
 

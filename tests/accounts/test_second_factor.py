@@ -178,7 +178,7 @@ def test_adding_and_removing_a_factor_is_recorded(alice: User, alices: Client) -
     set_up(alices)
     alices.post(f"{OWN}app/end/")
     found = AuditEvent.objects.filter(action__startswith="factor.").order_by("sequence")
-    events = [(one.action, one.actor, one.detail.said["kind"]) for one in found]
+    events = [(one.action, one.actor, one.detail.values["kind"]) for one in found]
     assert events[0] == ("factor.added", alice.pk, "TOTP Authenticator")
     assert ("factor.removed", alice.pk, "TOTP Authenticator") in events
 

@@ -100,7 +100,7 @@ for number, (conversation, reply) in enumerate(found[:6]):
         review.note("Look at this. " * 20, olive, reply.pk)
         if number > 2:
             review.decide(Review.Verdict.values[number % 3], olive)
-ReviewView.objects.create(maker=olive, name=long, asked={{"cost": "0.01"}}, is_shared=True)
+ReviewView.objects.create(maker=olive, name=long, filters={{"cost": "0.01"}}, is_shared=True)
 with transaction.atomic():
     everything = type(found[0][0]).objects.all()
     ReviewSample.draw("March, " + long, Decimal(50), everything, olive, {{"person": "ada"}})

@@ -62,14 +62,14 @@ def test_a_rule_name_that_was_just_taken_is_refused(olives: Client, meanwhile: M
     seal = seal_of(olives.post("/review/rules/add/", WORDS).text)
     taken = {"name": WORDS["name"], "kind": "words", "text": "x"}
     meanwhile(RuleForm, lambda: ReviewRule.objects.create(**taken))
-    page = olives.post("/review/rules/add/", WORDS | {"seen": seal}).text
+    page = olives.post("/review/rules/add/", WORDS | {"seal": seal}).text
     assert "A rule with this name already exists." in page
     other = ReviewRule.objects.create(name="other", kind="words", text="x")
     address = f"/review/rules/{other.pk}/"
     wanted = WORDS | {"name": "third"}
     seal = seal_of(olives.post(address, wanted).text)
     meanwhile(RuleForm, lambda: ReviewRule.objects.create(**taken | {"name": "third"}))
-    page = olives.post(address, wanted | {"seen": seal}).text
+    page = olives.post(address, wanted | {"seal": seal}).text
     assert "A rule with this name already exists." in page
     assert not AuditEvent.objects.filter(action="reviewrule.changed").exists()
 

@@ -86,7 +86,7 @@ def test_accounts_created_in_the_terminal_are_recorded(
     call_command("createsuperuser", **options, stdout=StringIO())
     added = AuditEvent.objects.get(action="person.added")
     assert (added.actor, added.person) == (None, User.objects.get(username="otto").pk)
-    assert added.detail.said["after"] == {"is_staff": True, "is_superuser": True, "reviews": True}
+    assert added.detail.values["after"] == {"is_staff": True, "is_superuser": True, "reviews": True}
     monkeypatch.setattr("getpass.getpass", lambda prompt: "some new words of olive")
     call_command("changepassword", "olive", stdout=StringIO())
     changed = AuditEvent.objects.get(action="password.changed")

@@ -60,8 +60,8 @@ def test_an_event_stores_ids_and_its_detail_names_nobody(
         str(carol.pk),
         carol.pk,
     )
-    assert event.detail.said == {"before": {"a": 1}}
-    assert AuditEvent.objects.get(sequence=1).detail.said == {"ip": "10.0.0.1"}
+    assert event.detail.values == {"before": {"a": 1}}
+    assert AuditEvent.objects.get(sequence=1).detail.values == {"ip": "10.0.0.1"}
 
 
 def test_an_event_about_a_conversation_contains_none_of_its_text(
@@ -101,7 +101,7 @@ def test_hostile_text_in_a_detail_is_truncated_and_stored_safely(dora: User, tex
         audit.record("person.sign_in_failed", actor=None, detail=detail)
     stored = AuditDetail.objects.get()
     assert len(stored.content) < 150_000
-    assert "\0" not in json.dumps(stored.said, ensure_ascii=False).encode().decode()
+    assert "\0" not in json.dumps(stored.values, ensure_ascii=False).encode().decode()
     assert audit.verify().events == 1
 
 
@@ -257,7 +257,7 @@ def test_erasing_a_person_empties_details_and_the_chain_still_verifies(
     assert audit.verify().erased == 2
     left = AuditDetail.objects.get(pk=2)
     assert left.is_erased
-    assert left.said == {}
+    assert left.values == {}
     assert "carol" not in "".join(AuditDetail.objects.values_list("content", flat=True))
     erased = AuditEvent.objects.get(sequence=6)
     assert (erased.action, erased.actor, erased.person) == ("person.erased", dora.pk, carol.pk)
@@ -282,7 +282,7 @@ def test_details_of_an_erased_persons_actions_on_others_are_kept(
         audit.forget(dora.pk, dora)
     filled = AuditDetail.objects.exclude(content="").values_list("event", flat=True)
     assert sorted(filled) == [2, 4]
-    assert AuditDetail.objects.get(pk=2).said == {"before": {"a": 1}}
+    assert AuditDetail.objects.get(pk=2).values == {"before": {"a": 1}}
     assert audit.verify().erased == 2
 
 
@@ -296,7 +296,7 @@ def test_erasing_empties_details_of_older_versions_that_name_the_actor(
         audit.record("conversation.opened", actor=dora, about=carol, detail=detail)
         audit.forget(dora.pk, None)
     assert AuditDetail.objects.get(pk=6).is_erased
-    assert AuditDetail.objects.get(pk=7).said["reason"] == 'Of "actor": nobody'
+    assert AuditDetail.objects.get(pk=7).values["reason"] == 'Of "actor": nobody'
     audit.verify()
 
 
@@ -341,7 +341,7 @@ def test_an_erased_administrator_is_named_nowhere_in_the_erasures_they_made(
     with transaction.atomic():
         audit.forget(carol.pk, dora, {"rows": {"chatapp.User": 1}})
         audit.forget(dora.pk, None)
-    assert AuditDetail.objects.get(pk=6).said == {"rows": {"chatapp.User": 1}}
+    assert AuditDetail.objects.get(pk=6).values == {"rows": {"chatapp.User": 1}}
     assert "dora" not in "".join(AuditDetail.objects.values_list("content", flat=True))
     audit.verify()
 

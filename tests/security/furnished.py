@@ -46,8 +46,8 @@ def furnish(house: House) -> None:
     review = Review.held(house.conversation.pk)
     review.note("Look", rita, house.reply.pk)
     review.label([ReviewLabel.objects.create(name="l")])
-    ReviewView.objects.create(maker=rita, name="v", asked={})
-    ReviewSample.objects.create(maker=rita, name="s", asked={}, share=1, size=1)
+    ReviewView.objects.create(maker=rita, name="v", filters={})
+    ReviewSample.objects.create(maker=rita, name="s", filters={}, share=1, size=1)
     house.objects["search"] = ReviewSearch.begin(rita, "words", "A matter").pk
     Invitation.objects.create(token_hash="0" * 64, made_by=olive, expires_at=tomorrow)
     upstream = Upstream.objects.get()

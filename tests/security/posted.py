@@ -100,7 +100,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "people/<int:pk>/end-hold/": {"hold": "{hold}"},
     "policy/": {"scope": "flagged"},
     "settings/": {"name": "New"},
-    "retention/": {"conversation_days": "30", "seen": "{seal}"},
+    "retention/": {"conversation_days": "30", "seal": "{seal}"},
     "upstreams/new/": UPSTREAM,
     "upstreams/<int:pk>/address/": UPSTREAM,
     "upstreams/<int:pk>/": {"names": "two", "to": "groups", "groups": "{group}"},
@@ -215,8 +215,8 @@ def furnish(house: House) -> None:
         "price": Price.objects.create(
             upstream=Upstream.objects.get(), model="two", input=1, output=1
         ),
-        "sample": ReviewSample.objects.create(maker=rita, name="s", asked={}, share=1, size=1),
-        "view": ReviewView.objects.create(maker=rita, name="v", asked={}),
+        "sample": ReviewSample.objects.create(maker=rita, name="s", filters={}, share=1, size=1),
+        "view": ReviewView.objects.create(maker=rita, name="v", filters={}),
     }
     house.objects |= {name: row.pk for name, row in made.items()}
 

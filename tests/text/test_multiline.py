@@ -74,7 +74,7 @@ def test_text_within_its_maximum_length_is_saved_as_typed(
     words = longest(MAX_WORDS_LENGTH, MAX_WORDS)
     fields = REASON | {"name": "odd", "kind": "words", "applies_to": "both", "words": sent(words)}
     tried = olives.post("/review/rules/add/", fields)
-    olives.post("/review/rules/add/", fields | {"seen": seal_of(tried.text)})
+    olives.post("/review/rules/add/", fields | {"seal": seal_of(tried.text)})
     assert ReviewRule.objects.get().text == words
 
 

@@ -16,8 +16,8 @@ IN_REVIEWS = "chatapp.pseudonym.review"
 _PATTERN = re.compile(r"person-[0-9a-f]{16}")
 
 
-def pseudonym(person: User, place: str) -> str:
-    return _of(person.pk, place)
+def pseudonym(person: User, salt: str) -> str:
+    return _of(person.pk, salt)
 
 
 def by_pseudonym(name: str) -> User | None:
@@ -29,6 +29,6 @@ def by_pseudonym(name: str) -> User | None:
     return User.objects.filter(pk=found).first() if found is not None else None
 
 
-def _of(pk: int, place: str) -> str:
-    key = salted_hmac(place, str(pk), algorithm="sha256").hexdigest()
+def _of(pk: int, salt: str) -> str:
+    key = salted_hmac(salt, str(pk), algorithm="sha256").hexdigest()
     return f"person-{key[:16]}"

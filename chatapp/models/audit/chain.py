@@ -39,13 +39,13 @@ class EventFields(NamedTuple):
         return _text([FORM, self.sequence, moment, *self[2:]])
 
 
-def signature(secret: bytes, said: EventFields) -> str:
-    return hmac.digest(secret, b"event" + said.text, "sha256").hex()
+def signature(secret: bytes, fields: EventFields) -> str:
+    return hmac.digest(secret, b"event" + fields.text, "sha256").hex()
 
 
-def link(said: EventFields, mac: str) -> str:
+def link(fields: EventFields, mac: str) -> str:
     """Return the hash of this event that the next event contains."""
-    return hashlib.sha256(said.text + mac.encode()).hexdigest()
+    return hashlib.sha256(fields.text + mac.encode()).hexdigest()
 
 
 def signature_of_head(secret: bytes, sequence: int, last: str, pruned_to: int, key: str) -> str:

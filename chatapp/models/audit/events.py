@@ -45,12 +45,12 @@ class AuditEvent(models.Model):
         return f"event {self.sequence}: {self.action}"
 
     @property
-    def said(self) -> chain.EventFields:
+    def fields(self) -> chain.EventFields:
         return chain.EventFields(*(getattr(self, name) for name in chain.EventFields._fields))
 
     @property
     def link(self) -> str:
-        return chain.link(self.said, self.mac)
+        return chain.link(self.fields, self.mac)
 
     @property
     def words(self) -> str:
@@ -78,7 +78,7 @@ class AuditDetail(models.Model):
         return not self.content and not self.salt
 
     @property
-    def said(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         """The decoded content; empty if it was erased or is not valid JSON."""
         try:
             found = json.loads(self.content)

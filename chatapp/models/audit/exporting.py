@@ -14,9 +14,9 @@ def some_lines(after: int, last: int) -> list[dict[str, Any]]:
 def line(event: AuditEvent) -> dict[str, Any]:
     """Return one event; `detail` is None if there is none, with `erased` if there once was one."""
     detail = getattr(event, "detail", None)
-    fields = event.said._asdict() | {"at": event.at.isoformat(), "mac": event.mac}
+    fields = event.fields._asdict() | {"at": event.at.isoformat(), "mac": event.mac}
     if detail is None:
         return fields | {"detail": None}
     if detail.is_erased:
         return fields | {"detail": None, "erased": True}
-    return fields | {"detail": detail.said, "salt": detail.salt}
+    return fields | {"detail": detail.values, "salt": detail.salt}

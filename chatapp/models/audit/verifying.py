@@ -189,7 +189,7 @@ def is_signed(event: AuditEvent, known: Mapping[str, bytes]) -> bool:
     """Check the event's signature. Returns False if its key is unknown; raises `Broken`."""
     if (secret := known.get(event.key)) is None:
         return False
-    if not chain.is_same(event.mac, chain.signature(secret, event.said)):
+    if not chain.is_same(event.mac, chain.signature(secret, event.fields)):
         raise Broken(f"Event {event.sequence} was changed.")
     return True
 

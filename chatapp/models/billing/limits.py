@@ -98,7 +98,7 @@ class Limit(models.Model):
         return self.measure in (Measure.TOKENS, Measure.MONEY)
 
     @classmethod
-    def said(cls, moment: datetime) -> str:
+    def in_words(cls, moment: datetime) -> str:
         """Return a moment as people in that time zone write it."""
         local = moment.astimezone(calendar.zone())
         return f"{local.day} {local:%B %Y at %H:%M} ({local.tzname()})"

@@ -338,7 +338,7 @@ def _when_to_retry(limit: Limit, ask: str) -> str:
     if limit.measure == Measure.A_MINUTE:
         return "Send it again in a minute."
     resets = limit.resets_at(timezone.now())
-    return f"It resets on {limit.said(resets)}. {ask}." if resets else f"{ask}."
+    return f"It resets on {limit.in_words(resets)}. {ask}." if resets else f"{ask}."
 
 
 def _locked(limits: list[Limit], user: int) -> list[BudgetAccount]:

@@ -99,17 +99,17 @@ class ReviewRule(models.Model):
         counted = readable.order_by().values("rule").annotate(count=models.Count("pk"))
         return dict(counted.values_list("rule", "count"))
 
-    def finds(self, said: "RuleInput") -> bool:
-        if self.applies_to not in (self.Of.BOTH, said.role):
+    def finds(self, given: "RuleInput") -> bool:
+        if self.applies_to not in (self.Of.BOTH, given.role):
             return False
         match self.kind:
             case self.Kind.WORDS:
-                return any(words in said.words for words in words_of(self.text))
+                return any(words in given.words for words in words_of(self.text))
             case self.Kind.PATTERN:
-                return compiled(self.text).search(said.bytes) is not None
+                return compiled(self.text).search(given.bytes) is not None
             case self.Kind.COST:
-                return said.cost is not None and said.cost >= (self.least or 0)
-        return len(said.text) >= (self.least or 0)
+                return given.cost is not None and given.cost >= (self.least or 0)
+        return len(given.text) >= (self.least or 0)
 
     def change(self, **fields: object) -> None:
         """Change the rule; it applies to messages from now on."""
@@ -229,9 +229,9 @@ def judge_some() -> int:
 
 def _findings(rules: Sequence[ReviewRule], messages: Iterable[Message]) -> Iterator[RuleFinding]:
     """Apply to each message the rules that are older than it."""
-    for message, said in _said_of(messages, rules):
+    for message, given in _inputs_of(messages, rules):
         for rule in rules:
-            if rule.begins_at <= message.created_at and rule.finds(said):
+            if rule.begins_at <= message.created_at and rule.finds(given):
                 yield RuleFinding(
                     rule=rule, message=message, conversation_id=message.conversation_id
                 )
@@ -257,14 +257,14 @@ def tried(rule: ReviewRule, conversations: "models.QuerySet[Conversation]") -> T
             if time.monotonic() > ends_at:
                 trial.is_cut = True
                 return trial
-            if any(rule.finds(said) for _, said in _said_of([message], [rule])):
+            if any(rule.finds(given) for _, given in _inputs_of([message], [rule])):
                 trial.flagged.append(pk)
                 break
         trial.conversations += 1
     return trial
 
 
-def _said_of(
+def _inputs_of(
     messages: Iterable[Message], rules: Sequence[ReviewRule]
 ) -> Iterator[tuple[Message, RuleInput]]:
     some = list(messages)

@@ -21,7 +21,7 @@ class ReviewView(models.Model):
 
     maker = models.ForeignKey(User, models.CASCADE, related_name="review_views")
     name = models.CharField(max_length=MAX_NAME_LENGTH)
-    asked = models.JSONField()  # by field, as it was typed; a person by username
+    filters = models.JSONField(db_column="asked")  # by field, as it was typed; a person by username
     is_shared = models.BooleanField("for all reviewers", default=False)
 
     objects: ClassVar[Any] = models.Manager()
@@ -49,7 +49,7 @@ class ReviewSample(models.Model):
 
     name = models.CharField(max_length=MAX_NAME_LENGTH, unique=True)
     maker = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
-    asked = models.JSONField()  # by field, as it was typed; a person by username
+    filters = models.JSONField(db_column="asked")  # by field, as it was typed; a person by username
     share = models.DecimalField(max_digits=4, decimal_places=1)  # per cent
     size = models.PositiveIntegerField()  # when it was drawn
     drawn_at = models.DateTimeField(auto_now_add=True)
@@ -70,7 +70,7 @@ class ReviewSample(models.Model):
         share: Decimal,
         found: "models.QuerySet[Any]",
         by: User,
-        asked: Mapping[str, str],
+        filters: Mapping[str, str],
     ) -> Self:
         """Draw a sample of `share` per cent of the conversations found, at least one.
 
@@ -86,7 +86,7 @@ class ReviewSample(models.Model):
                 f"That would be {size:,} chats, and a sample has at most {MAX_DRAWN:,}. "
                 "Choose a smaller share, or narrow the filter."
             )
-        drawn = cls(name=name, maker=by, asked=dict(asked), share=share, size=size)
+        drawn = cls(name=name, maker=by, filters=dict(filters), share=share, size=size)
         try:
             with transaction.atomic():
                 drawn.save(force_insert=True)
@@ -135,7 +135,7 @@ def forget_name(username: str) -> None:
     person = User.objects.filter(username=username).first()
     names = {one.casefold() for one in (username, person.email if person else "") if one}
     ReviewView.objects.filter(pk__in=_that_ask_for(names, ReviewView)).delete()
-    ReviewSample.objects.filter(pk__in=_that_ask_for(names, ReviewSample)).update(asked={})
+    ReviewSample.objects.filter(pk__in=_that_ask_for(names, ReviewSample)).update(filters={})
 
 
 def rename(before: str, after: str) -> None:
@@ -144,12 +144,12 @@ def rename(before: str, after: str) -> None:
     for kept in (ReviewView, ReviewSample):
         theirs = kept.objects.filter(pk__in=_that_ask_for([before.casefold()], kept))
         for one in theirs.select_for_update():
-            one.asked["person"] = after
-            one.save(update_fields=["asked"])
+            one.filters["person"] = after
+            one.save(update_fields=["filters"])
 
 
 def _that_ask_for(names: Collection[str], kept: type[ReviewView | ReviewSample]) -> list[int]:
     """Return the keys of those whose typed person is one of these names, ignoring case and
     surrounding spaces."""
-    of_people = kept.objects.filter(asked__has_key="person").values_list("pk", "asked__person")
+    of_people = kept.objects.filter(filters__has_key="person").values_list("pk", "filters__person")
     return [pk for pk, typed in of_people if str(typed).strip().casefold() in names]

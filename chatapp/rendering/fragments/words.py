@@ -147,7 +147,7 @@ def moment(value: datetime) -> str:
 
 def in_zone(value: datetime) -> str:
     """Format a time in the installation's time zone, in which limits are counted."""
-    return Limit.said(value)
+    return Limit.in_words(value)
 
 
 def initials(user: User) -> str:

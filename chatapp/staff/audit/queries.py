@@ -47,9 +47,9 @@ class AuditFilter:
         return found.filter(sequence__lt=self.before) if self.before is not None else found
 
 
-def page_of(asked: AuditFilter) -> tuple[list[AuditEvent], bool]:
+def page_of(filters: AuditFilter) -> tuple[list[AuditEvent], bool]:
     """Return a page of events, and whether there are older ones."""
-    found = list(asked.events()[: PAGE + 1])
+    found = list(filters.events()[: PAGE + 1])
     return found[:PAGE], len(found) > PAGE
 
 
@@ -68,18 +68,18 @@ def names_of(events: Sequence[AuditEvent]) -> Names:
 def people_in(event: AuditEvent) -> list[int]:
     """Return the primary keys of the people in the event's detail."""
     detail = getattr(event, "detail", None)
-    return [pk for _, _, pk in references_in(detail.said if detail else {})]
+    return [pk for _, _, pk in references_in(detail.values if detail else {})]
 
 
-def references_in(said: Mapping[str, Any]) -> list[tuple[str, str, int]]:
+def references_in(values: Mapping[str, Any]) -> list[tuple[str, str, int]]:
     """Return where a detail has people's ids, as (part, field, id).
 
     These are the person a reviewer filtered by, the person a limit is for, and the person added to
     a group or removed from it.
     """
-    found = [("", name, said.get(name)) for name in ("added", "removed")]
+    found = [("", name, values.get(name)) for name in ("added", "removed")]
     for part, name in {"asked": "person", "before": "user", "after": "user"}.items():
-        fields = said.get(part)
+        fields = values.get(part)
         found.append((part, name, fields.get(name) if isinstance(fields, dict) else None))
     return [(part, name, pk) for part, name, pk in found if type(pk) is int]
 

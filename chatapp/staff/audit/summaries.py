@@ -60,17 +60,17 @@ class EventSummary:
     @classmethod
     def of(cls, event: AuditEvent, names: Names) -> Self:
         detail = getattr(event, "detail", None)
-        said = _resolved(detail.said if detail else {}, names)
+        values = _resolved(detail.values if detail else {}, names)
         is_own = event.target_type == "user" and event.target == str(event.actor)
         return cls(
             number=event.sequence,
             at=event.at,
-            actor=_actor(event, names, said),
+            actor=_actor(event, names, values),
             words=ACTIONS.get(event.action, event.action),
-            target="" if is_own and event.action in OF_ONESELF else _target(event, names, said),
+            target="" if is_own and event.action in OF_ONESELF else _target(event, names, values),
             about=event.target,
-            facts=_facts(said),
-            changes=_changes(said),
+            facts=_facts(values),
+            changes=_changes(values),
             is_erased=bool(detail and detail.is_erased),
         )
 
@@ -80,21 +80,21 @@ def words_of(action: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def _actor(event: AuditEvent, names: Names, said: Mapping[str, Any]) -> str:
+def _actor(event: AuditEvent, names: Names, values: Mapping[str, Any]) -> str:
     if event.actor is None:
         return WITHOUT_ACTOR.get(event.action, TERMINAL)
-    return _person(event.actor, names, said.get("actor"))
+    return _person(event.actor, names, values.get("actor"))
 
 
-def _target(event: AuditEvent, names: Names, said: Mapping[str, Any]) -> str:
+def _target(event: AuditEvent, names: Names, values: Mapping[str, Any]) -> str:
     """Return the target in words, by its present name or else by the one in the detail."""
     thing = f"{THINGS.get(event.target_type, event.target_type)} {event.target}"
     if not event.target:
         is_nobody = event.action == "person.sign_in_failed"
-        return str(said.get("login") or (NOBODY if is_nobody else ""))
+        return str(values.get("login") or (NOBODY if is_nobody else ""))
     if event.target_type == "user" and event.target.isdecimal():
-        return _person(int(event.target), names, said.get("about"))
-    name = names.get((event.target_type, event.target)) or said.get("about", "")
+        return _person(int(event.target), names, values.get("about"))
+    name = names.get((event.target_type, event.target)) or values.get("about", "")
     called = Truncator(name).chars(MAX_NAME_LENGTH)
     if called.lower() == thing:
         return f"({thing})"
@@ -105,10 +105,10 @@ def _person(pk: int, names: Names, known: object = None) -> str:
     return names.get(("user", str(pk))) or str(known or f"person {pk}, erased")
 
 
-def _resolved(said: Mapping[str, Any], names: Names) -> dict[str, Any]:
+def _resolved(values: Mapping[str, Any], names: Names) -> dict[str, Any]:
     """Return the detail with people's present names instead of their ids."""
-    resolved = dict(said)
-    for part, name, pk in references_in(said):
+    resolved = dict(values)
+    for part, name, pk in references_in(values):
         if part:
             resolved[part] = {**resolved[part], name: _person(pk, names)}
         else:
@@ -116,26 +116,26 @@ def _resolved(said: Mapping[str, Any], names: Names) -> dict[str, Any]:
     return resolved
 
 
-def _facts(said: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _facts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     known = {"actor", "about", "before", "after"}
     return [
         (LABELS.get(name, name.replace("_", " ").capitalize()), _text(value))
-        for name, value in said.items()
+        for name, value in values.items()
         if name not in known
     ]
 
 
-def _changes(said: Mapping[str, Any]) -> list[Change]:
-    before, after = _fields(said.get("before")), _fields(said.get("after"))
+def _changes(values: Mapping[str, Any]) -> list[Change]:
+    before, after = _fields(values.get("before")), _fields(values.get("after"))
     return [
         Change(name.replace("_", " "), _text(before.get(name)), _text(after.get(name)))
         for name in {**before, **after}
     ]
 
 
-def _fields(said: Any) -> dict[str, Any]:
+def _fields(values: Any) -> dict[str, Any]:
     """Return a detail's fields; a single value without a name is the field "value"."""
-    return said if isinstance(said, dict) else {} if said is None else {"value": said}
+    return values if isinstance(values, dict) else {} if values is None else {"value": values}
 
 
 def _text(value: Any) -> str:

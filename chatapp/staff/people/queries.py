@@ -41,9 +41,9 @@ class PeopleFilter:
         return found.filter(username__gt=self.after) if self.after else found
 
 
-def page_of(asked: PeopleFilter) -> tuple[list[User], bool]:
+def page_of(filters: PeopleFilter) -> tuple[list[User], bool]:
     """Return the people of one page, and whether there are more."""
-    found = list(asked.people()[: PAGE + 1])
+    found = list(filters.people()[: PAGE + 1])
     return found[:PAGE], len(found) > PAGE
 
 

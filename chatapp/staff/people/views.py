@@ -25,8 +25,8 @@ from chatapp.staff.people.queries import holds_of, page_of
 @administrators_only
 def people(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
-    asked = form.parsed
-    shown, has_more = page_of(asked)
+    filters = form.parsed
+    shown, has_more = page_of(filters)
     next_page = request.GET.copy()
     if has_more:
         next_page["after"] = shown[-1].username
@@ -34,7 +34,7 @@ def people(request: HttpRequest) -> HttpResponse:
         "form": form,
         "people": shown,
         "following": next_page.urlencode() if has_more else "",
-        "is_first": not asked.after,
+        "is_first": not filters.after,
     }
     return render(request, "people/people.html", context)
 

@@ -85,7 +85,7 @@ def _looks(person: User, events: Sequence[AuditEvent]) -> list[StaffAccess]:
 
 def _reason(event: AuditEvent) -> str:
     detail = getattr(event, "detail", None)
-    return str(detail.said.get("reason", "")) if detail else ""
+    return str(detail.values.get("reason", "")) if detail else ""
 
 
 def _without_reader(person: User, events: Sequence[AuditEvent]) -> set[int]:

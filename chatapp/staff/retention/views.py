@@ -45,7 +45,7 @@ def retention(request: HttpRequest) -> HttpResponse:
 
 def _set(request: HttpRequest, form: RetentionForm) -> HttpResponse:
     wanted = form.wanted
-    if not was_previewed(wanted, request.POST.get("seen", "")):
+    if not was_previewed(wanted, request.POST.get("seal", "")):
         messages.info(request, LOOK_FIRST)
         values = {name: value or "" for name, value in asdict(wanted).items()}
         return redirect(f"{reverse('retention')}?{urlencode(values)}")

@@ -73,10 +73,10 @@ def _refuse_old_page(request: HttpRequest, review: Review, reviewer: User) -> No
     missed = max(review.version - parse_pk(sent), 0)
     names = Names.of(review.conversation, reviewer, None)
     recent = last_acts_of(review.conversation, names, missed)
-    said = f" What changed: {recent}." if recent else ""
+    changes = f" What changed: {recent}." if recent else ""
     raise Refused(
-        f"Nothing was saved, because this chat's review has changed.{said} Check the page and try "
-        "again."
+        f"Nothing was saved, because this chat's review has changed.{changes} Check the page and "
+        "try again."
     )
 
 

@@ -81,21 +81,21 @@ async def _lines(
     """
     if write is csv_of:
         yield _csv_line(COLUMNS)
-    place: ReviewPosition | None = None
+    position: ReviewPosition | None = None
     while True:
-        rows, place = await database_sync_to_async(_some)(matches, place, session_key)
+        rows, position = await database_sync_to_async(_some)(matches, position, session_key)
         for row in rows:
             yield write(_facts(row, named))
-        if place is None:
+        if position is None:
             return
 
 
 def _some(
-    matches: Matches, place: ReviewPosition | None, session_key: str
+    matches: Matches, position: ReviewPosition | None, session_key: str
 ) -> tuple[list[Row], ReviewPosition | None]:
     if not person_of(session_key).reviews:
         raise PermissionDenied("This page is for reviewers.")
-    keys, following = page_of(matches, place)
+    keys, following = page_of(matches, position)
     return rows_of(keys, matches.wanted.reviewer), following
 
 

@@ -197,7 +197,7 @@ class FilterForm(forms.Form):
         return ReviewFilter(self.reviewer, by_pseudonym=self._is_pseudonym, **wanted)
 
     @property
-    def place(self) -> ReviewPosition | None:
+    def position(self) -> ReviewPosition | None:
         found: ReviewPosition | None = self.cleaned_data["after"]
         return found
 
@@ -217,20 +217,20 @@ class FilterForm(forms.Form):
         A person is stored by username, however they were typed, so that `forget_name` finds it. A
         text search is left out: it expires soon and had a reason of its own.
         """
-        asked = {name: value for name, value in self.sent.items() if name != "search"}
+        filters = {name: value for name, value in self.sent.items() if name != "search"}
         if person := self._named:
-            asked["person"] = person.get_username()
-        return asked
+            filters["person"] = person.get_username()
+        return filters
 
     @property
     def recorded(self) -> dict[str, object]:
         """`sent` as the audit log stores it: a person by primary key, None if there is no such
         person, so that the log names nobody who is erased."""
         person = self._named
-        asked: dict[str, object] = {**self.sent}
-        if "person" in asked and not self._is_pseudonym:
-            asked["person"] = person.pk if person else None
-        return asked
+        filters: dict[str, object] = {**self.sent}
+        if "person" in filters and not self._is_pseudonym:
+            filters["person"] = person.pk if person else None
+        return filters
 
     @property
     def _named(self) -> User | None:

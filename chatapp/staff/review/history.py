@@ -58,12 +58,12 @@ def _events_of(conversation: Conversation) -> QuerySet[AuditEvent]:
 
 def _step(event: AuditEvent, who: str) -> Step:
     detail = getattr(event, "detail", None)
-    said = detail.said if detail else {}
+    values = detail.values if detail else {}
     changes = [
-        f"{_listed(before)} → {_listed(said.get('after', {}).get(field))}"
-        for field, before in said.get("before", {}).items()
+        f"{_listed(before)} → {_listed(values.get('after', {}).get(field))}"
+        for field, before in values.get("before", {}).items()
     ]
-    return Step(event.at, who, DONE[event.action], str(said.get("reason", "")), changes)
+    return Step(event.at, who, DONE[event.action], str(values.get("reason", "")), changes)
 
 
 def _listed(value: str | list[str]) -> str:

@@ -26,7 +26,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
         with transaction.atomic():
             detail = {"asked": form.recorded} if form.sent else {}
             audit.record("conversations.listed", actor=request.user, detail=detail)
-        keys, following = page_of(Matches(form.parsed), form.place)
+        keys, following = page_of(Matches(form.parsed), form.position)
         rows = rows_of(keys, request.user)
     context = {
         "form": form,

@@ -30,8 +30,8 @@ def query_of(form: FilterForm) -> str:
         shown["after"] = after
     if not shown:
         return ""
-    came = signing.dumps([form.reviewer.pk, shown], salt=SALT, compress=True)
-    return f"?{urlencode({'came': came})}"
+    signed = signing.dumps([form.reviewer.pk, shown], salt=SALT, compress=True)
+    return f"?{urlencode({'came': signed})}"
 
 
 @dataclass(frozen=True)

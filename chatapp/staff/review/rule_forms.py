@@ -147,10 +147,10 @@ class RuleForm(forms.Form):
     def was_tried(self) -> bool:
         """Whether exactly these fields were tried, less than `SEEN_SECONDS` ago."""
         try:
-            seen = signing.loads(self.data.get("seen", ""), salt=SALT, max_age=SEEN_SECONDS)
+            tried = signing.loads(self.data.get("seal", ""), salt=SALT, max_age=SEEN_SECONDS)
         except signing.BadSignature:
             return False
-        return bool(seen == self.wanted)
+        return bool(tried == self.wanted)
 
 
 def _as_typed(rule: ReviewRule) -> dict[str, object]:

@@ -51,23 +51,23 @@ def save_view(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = ViewForm(request.POST)
     filters = FilterForm(request.POST, reviewer=request.user)
-    asked = filters.kept
+    values = filters.kept
     if not form.is_valid():
         messages.error(request, form.refusal)
     elif "person" in filters.errors:
         messages.error(request, "Nothing was saved, because no one has this name.")
-    elif not asked:
+    elif not values:
         messages.error(request, "Filter the list first. A view saves the filter.")
     else:
         name, is_shared = form.cleaned_data["name"], form.cleaned_data["is_shared"]
         with transaction.atomic():
             view, _ = ReviewView.objects.update_or_create(
-                maker=request.user, name=name, defaults={"asked": asked, "is_shared": is_shared}
+                maker=request.user, name=name, defaults={"filters": values, "is_shared": is_shared}
             )
             detail = {"asked": _recorded(filters)}
             audit.record("reviewview.saved", actor=request.user, about=view, detail=detail)
         messages.success(request, f"{view} was saved. Find it above the list.")
-    return _to_list(asked)
+    return _to_list(values)
 
 
 @require_POST
@@ -88,19 +88,19 @@ def draw_sample(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = SampleForm(request.POST)
     filters = FilterForm(request.POST, reviewer=request.user)
-    asked = filters.kept
+    values = filters.kept
     if not form.is_valid():
         messages.error(request, form.refusal)
-        return _to_list(asked)
+        return _to_list(values)
     if not filters.is_valid():
         messages.error(request, "Nothing was drawn, because the filter has errors.")
-        return _to_list(asked)
+        return _to_list(values)
     name, share = form.cleaned_data["name"], form.cleaned_data["share"]
     try:
         drawn = _drawn(name, share, filters, request.user)
     except Refused as refused:
         messages.error(request, str(refused))
-        return _to_list(asked)
+        return _to_list(values)
     messages.success(request, f"{drawn} has {drawn.size:,} chat{'' if drawn.size == 1 else 's'}.")
     return _to_list({"sample": str(drawn.pk)})
 
@@ -135,5 +135,5 @@ def _recorded(form: FilterForm) -> dict[str, object]:
     return {name: value for name, value in form.recorded.items() if name in form.kept}
 
 
-def _to_list(asked: dict[str, str]) -> HttpResponse:
-    return redirect(f"{reverse('review')}?{urlencode(asked)}")
+def _to_list(values: dict[str, str]) -> HttpResponse:
+    return redirect(f"{reverse('review')}?{urlencode(values)}")

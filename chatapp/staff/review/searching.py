@@ -45,13 +45,13 @@ def search(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = WordsForm(request.POST)
     wanted = FilterForm(request.POST, reviewer=request.user)
-    sent, asked = wanted.sent, wanted.recorded
+    sent, filters = wanted.sent, wanted.recorded
     sent.pop("search", None)
-    asked.pop("search", None)
+    filters.pop("search", None)
     if form.is_valid():
         with transaction.atomic():
             begun = ReviewSearch.begin(request.user, **form.cleaned_data)
-            detail = {**form.cleaned_data, "asked": asked, "search": str(begun.pk)}
+            detail = {**form.cleaned_data, "asked": filters, "search": str(begun.pk)}
             audit.record("conversations.searched", actor=request.user, detail=detail)
         sent["search"] = str(begun.pk)
     else:

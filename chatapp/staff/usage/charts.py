@@ -56,16 +56,16 @@ def chart(shown: list[Figures], earlier: list[Figures], measure: str) -> Chart:
     each = 100 / len(shown)
     before = [one.figure(measure) for one in earlier]
     columns = [
-        _column(one, measure, highest, (place * each, each), past)
-        for place, (one, past) in enumerate(zip(shown, before, strict=True))
+        _column(one, measure, highest, (position * each, each), past)
+        for position, (one, past) in enumerate(zip(shown, before, strict=True))
     ]
     return Chart(highest, columns, outline(before, highest) if any(before) else "")
 
 
 def _column(
-    one: Figures, measure: str, highest: float, place: tuple[float, float], before: float | None
+    one: Figures, measure: str, highest: float, position: tuple[float, float], before: float | None
 ) -> Column:
-    (x, each), scale = place, 100 / highest
+    (x, each), scale = position, 100 / highest
     parts, top = [], 100.0
     for shade, value in enumerate(amounts(one, measure), start=1):
         if value:
@@ -102,11 +102,11 @@ def amounts(one: Figures, measure: str) -> list[float]:
 def outline(values: list[float | None], highest: float, width: float = 1000) -> str:
     """Return the SVG path of a step line on the baseline, with a gap where a value is unknown."""
     each, path, is_open = width / len(values), "", False
-    for place, value in enumerate(values):
+    for position, value in enumerate(values):
         if value is None:
             path += "V100" if is_open else ""
         else:
-            path += "" if is_open else f"M{place * each:g} 100"
-            path += f"V{round(100 - 100 * value / highest, 2):g}H{(place + 1) * each:g}"
+            path += "" if is_open else f"M{position * each:g} 100"
+            path += f"V{round(100 - 100 * value / highest, 2):g}H{(position + 1) * each:g}"
         is_open = value is not None
     return f"{path}V100" if is_open else path

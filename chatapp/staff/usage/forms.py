@@ -21,7 +21,7 @@ OWN_MEASURES = [
 MEASURES = [*OWN_MEASURES, ("people", "People")]
 
 
-class AskedForm(forms.Form):
+class UsageForm(forms.Form):
     """The filter form. Missing and unknown values mean the first choice of a field."""
 
     days = forms.ChoiceField(label="Period", choices=PERIODS)

@@ -22,7 +22,7 @@ from chatapp.models.platform import calendar
 from chatapp.staff.usage.charts import PARTS, chart
 from chatapp.staff.usage.conversations import spent
 from chatapp.staff.usage.figures import Figures, change
-from chatapp.staff.usage.forms import MEASURES, AskedForm
+from chatapp.staff.usage.forms import MEASURES, UsageForm
 from chatapp.staff.usage.queries import Report, UsageQuery, report
 from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
 
@@ -33,12 +33,12 @@ MAX_ROWS = 200  # on the page; the CSV file has all
 @require_GET
 @administrators_only
 def usage(request: HttpRequest) -> HttpResponse:
-    form = AskedForm(request.GET)
+    form = UsageForm(request.GET)
     if "csv" in request.GET:
         assert isinstance(request.user, User)
-        asked = {"by": form.parsed.by, "days": form.parsed.days}
+        filters = {"by": form.parsed.by, "days": form.parsed.days}
         with transaction.atomic():
-            audit.record("usage.exported", actor=request.user, detail={"asked": asked})
+            audit.record("usage.exported", actor=request.user, detail={"asked": filters})
     return _page_or_file(request, form, "usage/usage.html")
 
 
@@ -48,7 +48,7 @@ def usage(request: HttpRequest) -> HttpResponse:
 def own(request: HttpRequest) -> HttpResponse:
     """Show people their own usage."""
     assert isinstance(request.user, User)
-    return _page_or_file(request, AskedForm(request.GET, request.user.pk), "usage/own.html")
+    return _page_or_file(request, UsageForm(request.GET, request.user.pk), "usage/own.html")
 
 
 @require_GET
@@ -66,31 +66,31 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     )
 
 
-def _page_or_file(request: HttpRequest, form: AskedForm, template: str) -> HttpResponse:
-    asked = form.parsed
-    found = report(asked)
+def _page_or_file(request: HttpRequest, form: UsageForm, template: str) -> HttpResponse:
+    query = form.parsed
+    found = report(query)
     if "csv" in request.GET:
-        return _file(found, asked)
+        return _file(found, query)
     used = [
         (one, before)
-        for one, before in _with_before(found, asked)
-        if one["booked"] or (before and before.of(asked.measure))
+        for one, before in _with_before(found, query)
+        if one["booked"] or (before and before.of(query.measure))
     ]
-    if asked.by == "day":
+    if query.by == "day":
         used.reverse()
     context = {
         "form": form,
-        "asked": asked,
+        "query": query,
         "report": found,
-        "picture": chart(found.timeline, found.earlier, asked.measure),
-        "parts": PARTS[asked.measure],
+        "picture": chart(found.timeline, found.earlier, query.measure),
+        "parts": PARTS[query.measure],
         "measures": dict(MEASURES),
         "by_day": _address(request, by="day"),
         "file_by_day": _address(request, by="day", csv=""),
         "rows": used[:MAX_ROWS],
         "unshown": len(used) - MAX_ROWS,
         "unused": len(found.rows) - len(used),
-        "most": max((one.of(asked.measure) for one in found.rows), default=0) or 1,
+        "most": max((one.of(query.measure) for one in found.rows), default=0) or 1,
         "change": change,
         "file": _address(request, csv=""),
         "zone": calendar.zone().key,
@@ -100,20 +100,20 @@ def _page_or_file(request: HttpRequest, form: AskedForm, template: str) -> HttpR
 
 def _address(request: HttpRequest, **given: str) -> str:
     """Return the query string with the given parameters replaced."""
-    asked = request.GET.copy()
+    parameters = request.GET.copy()
     for name, value in given.items():
-        asked[name] = value
-    return asked.urlencode()
+        parameters[name] = value
+    return parameters.urlencode()
 
 
-def _with_before(found: Report, asked: UsageQuery) -> Iterator[tuple[Figures, Figures | None]]:
+def _with_before(found: Report, query: UsageQuery) -> Iterator[tuple[Figures, Figures | None]]:
     """Return the rows; days and months are paired with those of the previous period."""
-    before = found.earlier if asked.by == "day" else []
+    before = found.earlier if query.by == "day" else []
     return zip_longest(found.rows, before)
 
 
-def _file(found: Report, asked: UsageQuery) -> HttpResponse:
-    name = f"usage-by-{asked.by}-{found.begins}.csv"
+def _file(found: Report, query: UsageQuery) -> HttpResponse:
+    name = f"usage-by-{query.by}-{found.begins}.csv"
     response = HttpResponse(
         content_type="text/csv; charset=utf-8",
         headers={
@@ -122,10 +122,10 @@ def _file(found: Report, asked: UsageQuery) -> HttpResponse:
         },
     )
     lines = csv.writer(response)
-    measure = asked.measure
-    columns = [asked.by, "people", *map(_column, SUMS)]
-    lines.writerow([*columns, f"{_column(measure)}_before"] if asked.by == "day" else columns)
-    for one, before in _with_before(found, asked):
+    measure = query.measure
+    columns = [query.by, "people", *map(_column, SUMS)]
+    lines.writerow([*columns, f"{_column(measure)}_before"] if query.by == "day" else columns)
+    for one, before in _with_before(found, query):
         sums = (_amount(one, name) for name in SUMS)
         line = [no_formula(one.label), one.people, *sums]
         lines.writerow([*line, _amount(before, measure)] if before else line)

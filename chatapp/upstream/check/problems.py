@@ -102,8 +102,8 @@ def problem_of(answer: Answer) -> CheckResult | None:
 
 def problem_of_error(error: UpstreamError, what: str = _WHAT) -> CheckResult:
     """Describe an error of the upstream named `what`; its own words may contain the key."""
-    said = error.code if error.kind is ErrorKind.FINISH_REASON else error_text(error)
-    return failed(what, *_BY_ERROR_KIND[error.kind], said)
+    quote = error.code if error.kind is ErrorKind.FINISH_REASON else error_text(error)
+    return failed(what, *_BY_ERROR_KIND[error.kind], quote)
 
 
 def out_of_time(seconds: float) -> CheckResult:

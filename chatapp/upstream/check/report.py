@@ -59,8 +59,8 @@ class Report:
 
 def sentences(problem: CheckResult) -> str:
     """Join a problem's parts: "It rejects the key. Set the right one. It said: 401 wrong key"."""
-    said = f"It said: {problem.quote}" if problem.quote else ""
-    return " ".join(filter(None, (f"{problem.found}.", problem.remedy, said)))
+    quote = f"It said: {problem.quote}" if problem.quote else ""
+    return " ".join(filter(None, (f"{problem.found}.", problem.remedy, quote)))
 
 
 def visible_result(result: CheckResult, secret: str) -> CheckResult:

@@ -43,10 +43,12 @@ def no_models_result(error: UpstreamError, gives_up: bool) -> CheckResult:
     return note("Models", found, advice)
 
 
-def model_result(asked: str, listed: Sequence[str], answer: Answer) -> CheckResult:
+def model_result(requested: str, listed: Sequence[str], answer: Answer) -> CheckResult:
     named = answer.reply.model
-    found = f"asked {asked}" + (f", answered by {named}" if named not in ("", asked) else "")
-    if listed and asked not in listed:
+    found = f"asked {requested}" + (
+        f", answered by {named}" if named not in ("", requested) else ""
+    )
+    if listed and requested not in listed:
         return note("Model", found, "Its list does not have this model.")
     return ok("Model", found)
 
@@ -161,8 +163,8 @@ def closing_result(before: float, after: Answer) -> CheckResult:
         "stops the work; otherwise stopped replies cost as much as complete ones."
     )
     if after.reply.error or not after.has_said_something:
-        said = error_text(after.reply.error) if after.reply.error else "no answer"
-        return note("Closing", f"a request right after a close: {said}", advice)
+        error = error_text(after.reply.error) if after.reply.error else "no answer"
+        return note("Closing", f"a request right after a close: {error}", advice)
     first = after.delta_times[0]
     times = f"{duration(first)} ({duration(before)} before)"
     found = f"a request right after a close was answered after {times}"

@@ -62,13 +62,13 @@ class Marks:
     nulls_usage: bool | None = None  # all other chunks have `usage: null`
     id_prefix: str = ""  # of the response id
 
-    def fit(self, seen: "Marks") -> bool:
+    def fit(self, marks: "Marks") -> bool:
         """Whether a stream with the features `seen` (all of them known) matches these marks."""
         return (
-            self.usage is seen.usage
-            and self.usage_chunk in (None, seen.usage_chunk)
-            and self.nulls_usage in (None, seen.nulls_usage)
-            and seen.id_prefix.startswith(self.id_prefix)
+            self.usage is marks.usage
+            and self.usage_chunk in (None, marks.usage_chunk)
+            and self.nulls_usage in (None, marks.nulls_usage)
+            and marks.id_prefix.startswith(self.id_prefix)
         )
 
 
@@ -114,7 +114,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
 )
 
 
-def dialect_of(seen: Marks) -> Dialect:
+def dialect_of(marks: Marks) -> Dialect:
     """Return the first dialect that matches the features of a stream, or `auto`."""
-    matching = (one for one in DIALECTS.values() if one.marks and one.marks.fit(seen))
+    matching = (one for one in DIALECTS.values() if one.marks and one.marks.fit(marks))
     return next(matching, AUTO)

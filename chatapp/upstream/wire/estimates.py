@@ -78,11 +78,11 @@ class Estimate:
     upper: TokenUsage
 
 
-def estimate(asked: PromptSize, choices: Iterable[Reply] = ()) -> Estimate:
-    """Estimate the usage of the prompt `asked` and the parts of `choices` that arrived."""
+def estimate(prompt: PromptSize, choices: Iterable[Reply] = ()) -> Estimate:
+    """Estimate the usage of the prompt and the parts of `choices` that arrived."""
     choices = list(choices)
     return Estimate(
-        _usage_of(asked, choices, BYTES_PER_TOKEN, MIDDLE), _usage_of(asked, choices, 1, UPPER)
+        _usage_of(prompt, choices, BYTES_PER_TOKEN, MIDDLE), _usage_of(prompt, choices, 1, UPPER)
     )
 
 
@@ -93,9 +93,9 @@ def cost_of_tools(tools: Sequence[Mapping[str, object]]) -> int:
 
 
 def _usage_of(
-    asked: PromptSize, choices: list[Reply], bytes_per_token: int, allowances: Allowances
+    prompt: PromptSize, choices: list[Reply], bytes_per_token: int, allowances: Allowances
 ) -> TokenUsage:
-    prompt = asked.tokens(bytes_per_token, allowances)
+    sent = prompt.tokens(bytes_per_token, allowances)
     reasoning = completion = 0
     for choice in choices:
         reasoned = -(-_bytes_of(choice.reasoning_parts) // bytes_per_token)
@@ -104,7 +104,7 @@ def _usage_of(
             answered += allowances.choice + allowances.call * len(choice.tool_call_parts)
         reasoning += reasoned
         completion += reasoned + answered
-    return TokenUsage(prompt, completion, prompt + completion, reasoning_tokens=reasoning)
+    return TokenUsage(sent, completion, sent + completion, reasoning_tokens=reasoning)
 
 
 def _answer_bytes(choice: Reply) -> int:

@@ -104,7 +104,7 @@ class FragmentReader:
         if within := _extras_of(function, left_out):
             extras["function"] = within
         named = FunctionPart(call.name if function.name else "", arguments)
-        return self._event(call.place, part.id or "", named, extras)
+        return self._event(call.position, part.id or "", named, extras)
 
     def _call_of(self, part: ToolCallPart, name: str) -> "_StartedCall":
         if part.index is None:
@@ -132,7 +132,7 @@ class FragmentReader:
 
     def _new(self, index: int | None) -> "_StartedCall":
         """Add a call at its index, or after all others."""
-        taken = {call.place for call in self._calls}
+        taken = {call.position for call in self._calls}
         if index is None or index in taken:
             index = max(taken, default=-1) + 1
         if index >= MAX_TOOL_CALLS:
@@ -161,7 +161,7 @@ class FragmentReader:
 class _StartedCall:
     """A call that has started."""
 
-    place: int
+    position: int
     id: str = ""
     name: str = ""
     has_arguments: bool = False

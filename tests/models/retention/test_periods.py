@@ -160,7 +160,7 @@ def test_emptying_audit_details_keeps_the_hash_chain_valid(
     assert apply().gone == preview.counts == {"details": 1}
     first, second = AuditDetail.objects.order_by("pk")[:2]
     assert first.is_erased
-    assert second.said["note"] == "secret"
+    assert second.values["note"] == "secret"
     assert audit.verify().erased == 1
     [event] = AuditEvent.objects.filter(action__in=("log.emptied", "retention.applied"))
     assert (event.action, event.target) == ("log.emptied", "1")
@@ -177,7 +177,7 @@ def test_a_round_records_its_deletions_in_the_audit_log(alice: User, connected: 
     apply()
     [event] = AuditEvent.objects.filter(action="retention.applied")
     assert (event.actor, event.target) == (None, "")
-    assert event.detail.said == {"conversations": 1, "messages": 2, "images": 2}
+    assert event.detail.values == {"conversations": 1, "messages": 2, "images": 2}
 
 
 def test_a_round_is_bounded_and_the_next_one_continues(

@@ -39,7 +39,7 @@ def test_limits_deleted_with_a_group_or_an_upstream_are_logged_before_it(
         *(("limit.deleted", str(limit.pk)) for limit in limits),
         (f"{named}.deleted", str(row.pk)),
     ]
-    before = logged[0].detail.said["before"]
+    before = logged[0].detail.values["before"]
     assert before["cap"] == "5 tokens"
     assert before[named] == str(row)
 
@@ -58,7 +58,7 @@ def test_the_log_has_the_access_rules_and_prices_of_a_deleted_upstream(
     ):
         Price.objects.create(upstream=of, model="large", source=source, input=10, output=20)
     olives.post(f"/admin/chatapp/upstream/{connected.pk}/delete/", {"post": "yes"})
-    before = AuditEvent.objects.get(action="upstream.deleted").detail.said["before"]
+    before = AuditEvent.objects.get(action="upstream.deleted").detail.values["before"]
     assert before["access"] == [
         {"model": "", "groups": ["Readers"]},
         {"model": "large", "groups": []},
@@ -72,10 +72,10 @@ def test_the_log_has_the_access_rules_of_a_deleted_tool_server(olives: Client) -
     server = ToolServer.objects.create(name="Files", url="https://files.example/mcp")
     AccessRule.objects.give([Group.objects.create(name="Readers")], tool_server=server)
     olives.post(f"/admin/chatapp/toolserver/{server.pk}/delete/", {"post": "yes"})
-    before = AuditEvent.objects.get(action="toolserver.deleted").detail.said["before"]
+    before = AuditEvent.objects.get(action="toolserver.deleted").detail.values["before"]
     assert before == {"access": [{"model": "", "groups": ["Readers"]}]}
 
 
 def test_the_log_omits_what_was_not_set(olives: Client, connected: Upstream) -> None:
     olives.post(f"/admin/chatapp/upstream/{connected.pk}/delete/", {"post": "yes"})
-    assert "before" not in AuditEvent.objects.get(action="upstream.deleted").detail.said
+    assert "before" not in AuditEvent.objects.get(action="upstream.deleted").detail.values

@@ -85,7 +85,7 @@ def test_signing_in_and_out_is_recorded(stranger: Client, alice: User) -> None:
     stranger.post(LOGIN, {"login": "alice", "password": PASSWORD})
     event = newest("person.signed_in")
     assert (event.actor, event.person, event.target) == (alice.pk, alice.pk, str(alice.pk))
-    assert event.detail.said["ip"] == "127.0.0.1"
+    assert event.detail.values["ip"] == "127.0.0.1"
     stranger.post("/accounts/logout/")
     assert newest("person.signed_out").actor == alice.pk
 
@@ -130,7 +130,7 @@ def test_a_wrong_password_at_reauthentication_has_its_own_action(
 def test_creating_the_first_account_is_recorded(stranger: Client) -> None:
     fields = {"username": "ada", "email": "", "password1": NEW, "password2": NEW}
     stranger.post(f"/setup/{setup_token()}/", fields)
-    assert newest("person.added").detail.said["after"]["is_superuser"] is True
+    assert newest("person.added").detail.values["after"]["is_superuser"] is True
     assert newest("person.signed_in")
 
 
@@ -235,9 +235,9 @@ def test_a_role_change_is_recorded_with_before_and_after(
     olives.post(f"/admin/chatapp/user/{alice.pk}/change/", fields)
     event = newest("role.changed")
     assert (event.actor, event.person) == (olive.pk, alice.pk)
-    said = event.detail.said
-    assert said["before"] == {"is_staff": False, "groups": []}
-    assert said["after"] == {"is_staff": True, "groups": [f"Readers ({group.pk})"]}
+    values = event.detail.values
+    assert values["before"] == {"is_staff": False, "groups": []}
+    assert values["after"] == {"is_staff": True, "groups": [f"Readers ({group.pk})"]}
 
 
 def test_a_password_set_by_an_administrator_is_recorded_as_changed(
@@ -246,7 +246,7 @@ def test_a_password_set_by_an_administrator_is_recorded_as_changed(
     fields = {"password1": NEW, "password2": NEW}
     olives.post(f"/admin/chatapp/user/{alice.pk}/password/", fields)
     event = newest("password.changed")
-    assert event.detail.said["after"] == {"password": "changed"}
+    assert event.detail.values["after"] == {"password": "changed"}
 
 
 def test_an_api_key_is_recorded_as_changed_but_never_stored(
@@ -263,10 +263,10 @@ def test_an_api_key_is_recorded_as_changed_but_never_stored(
     }
     olives.post(f"/admin/chatapp/upstream/{connected.pk}/change/", fields)
     event = newest("upstream.changed")
-    assert event.detail.said["before"]["name"] == "Fake"
-    assert event.detail.said["after"]["name"] == "Renamed"
-    assert event.detail.said["after"]["new_api_key"] == "changed"
-    assert event.detail.said["after"]["parameters"] == {"temperature": 0.2}
+    assert event.detail.values["before"]["name"] == "Fake"
+    assert event.detail.values["after"]["name"] == "Renamed"
+    assert event.detail.values["after"]["new_api_key"] == "changed"
+    assert event.detail.values["after"]["parameters"] == {"temperature": 0.2}
     assert "canary" not in "".join(AuditDetail.objects.values_list("content", flat=True))
 
 
@@ -281,7 +281,7 @@ def test_a_tool_servers_secrets_are_recorded_as_changed(olives: Client) -> None:
     }
     olives.post("/admin/chatapp/toolserver/add/", fields)
     server = ToolServer.objects.get()
-    assert newest("toolserver.added").detail.said["after"]["new_secrets"] == "changed"
+    assert newest("toolserver.added").detail.values["after"]["new_secrets"] == "changed"
     olives.post(f"/admin/chatapp/toolserver/{server.pk}/delete/", {"post": "yes"})
     assert newest("toolserver.deleted").target == str(server.pk)
     assert "canary" not in "".join(AuditDetail.objects.values_list("content", flat=True))
@@ -291,15 +291,15 @@ def test_groups_suggestions_and_the_installation_are_recorded(
     olives: Client, connected: Upstream
 ) -> None:
     olives.post("/admin/auth/group/add/", {"name": "Readers"})
-    assert newest("group.added").detail.said["after"] == {"name": "Readers"}
+    assert newest("group.added").detail.values["after"] == {"name": "Readers"}
     olives.post("/admin/chatapp/suggestion/add/", {"text": "Explain", "position": "0"})
     suggestion = Suggestion.objects.get()
     chosen = {"action": "delete_selected", "_selected_action": suggestion.pk, "post": "yes"}
     olives.post("/admin/chatapp/suggestion/", chosen)
-    assert newest("suggestion.deleted").detail.said["about"] == "Explain"
+    assert newest("suggestion.deleted").detail.values["about"] == "Explain"
     fields = {"title_upstream": connected.pk, "title_model": "small"}
     olives.post("/settings/", fields)
-    after = newest("installation.changed").detail.said["after"]
+    after = newest("installation.changed").detail.values["after"]
     assert after == {"title_model": "small", "title_upstream": f"Fake ({connected.pk})"}
     assert Installation.this().title_model == "small"
 
@@ -310,8 +310,8 @@ def test_disabling_the_demo_is_recorded(olives: Client) -> None:
     fields |= {"parameters": "{}", "silence_seconds": "300"}
     olives.post("/admin/chatapp/upstream/add/", fields)
     event = newest("upstream.changed")
-    assert event.detail.said["about"] == "Demo"
-    assert event.detail.said["after"] == {"enabled": False}
+    assert event.detail.values["about"] == "Demo"
+    assert event.detail.values["after"] == {"enabled": False}
     assert newest("upstream.added")
 
 
@@ -325,7 +325,7 @@ def test_each_opening_of_a_conversation_is_recorded_without_its_text(
         assert "canary" in opened(olives, conversation.pk, "A matter").text
         assert AuditEvent.objects.filter(action="conversation.opened").count() == number
     event = newest("conversation.opened")
-    assert event.detail.said["reason"] == "A matter"
+    assert event.detail.values["reason"] == "A matter"
     assert (event.actor, event.person, event.target) == (
         olive.pk,
         alice.pk,
@@ -338,7 +338,7 @@ def test_a_filter_of_the_review_list_is_recorded_with_its_values(
     olives: Client, conversation: Conversation
 ) -> None:
     olives.get("/review/?tool=dismissal")
-    assert newest("conversations.listed").detail.said["asked"] == {"tool": "dismissal"}
+    assert newest("conversations.listed").detail.values["asked"] == {"tool": "dismissal"}
 
 
 def test_viewing_an_image_is_recorded_unless_it_is_ones_own(
@@ -365,7 +365,7 @@ def test_a_forbidden_attempt_leaves_no_event(
 
 def test_exporting_ones_own_chats_is_recorded(alices: Client, conversation: Conversation) -> None:
     alices.post("/conversations/export/", {"ids": [str(conversation.pk)]})
-    assert newest("conversations.exported").detail.said["conversations"] == 1
+    assert newest("conversations.exported").detail.values["conversations"] == 1
 
 
 # Erasing

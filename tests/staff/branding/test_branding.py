@@ -46,7 +46,7 @@ def fresh(client: Client, path: str) -> str:
 
 
 def last_change(action: str) -> dict[str, Any]:
-    detail: dict[str, Any] = AuditEvent.objects.filter(action=action)[0].detail.said
+    detail: dict[str, Any] = AuditEvent.objects.filter(action=action)[0].detail.values
     return detail
 
 

@@ -147,12 +147,12 @@ def test_the_log_names_neither_the_person_of_a_limit_nor_its_contact(
     page = f"/limits/{one.pk}/"
     post(olives, page, **fields(whose="person", person="bob", whom_to_ask="Alice herself"))
     event = AuditEvent.objects.get(action="limit.changed")
-    assert event.detail.said == {"before": {"user": alice.pk}, "after": {"user": bob.pk}}
+    assert event.detail.values == {"before": {"user": alice.pk}, "after": {"user": bob.pk}}
     assert '<td dir="auto">alice</td>' in page_text(olives, "/audit/")
     assert f"{Limit.objects.get()} (limit {one.pk})" in page_text(olives, "/audit/")
     erase([alice])
     assert "alice" not in "".join(AuditDetail.objects.values_list("content", flat=True)).lower()
-    assert f">person {event.detail.said['before']['user']}, erased</td>" in page_text(
+    assert f">person {event.detail.values['before']['user']}, erased</td>" in page_text(
         olives, "/audit/"
     )
 
@@ -169,7 +169,7 @@ def test_the_log_has_each_changed_field_of_a_limit_before_and_after(
     one = limit(500, period="day")
     page = f"/limits/{one.pk}/"
     post(olives, page, **(fields(whose="all", amount="500") | given))
-    logged = AuditEvent.objects.get(action="limit.changed").detail.said
+    logged = AuditEvent.objects.get(action="limit.changed").detail.values
     assert logged["before"][name] != logged["after"][name]
     assert logged["before"].keys() == logged["after"].keys()
     changed = {key for key in logged["after"] if logged["before"][key] != logged["after"][key]}
@@ -227,7 +227,7 @@ def test_an_administrator_adds_a_price_and_removes_it(olives: Client, connected:
     post(olives, "/limits/prices/new/", **price_fields(connected, input="3", context_tokens="8000"))
     assert "Price removed" in post(olives, f"/limits/prices/{price.pk}/remove/")
     events = AuditEvent.objects.filter(action="price.changed").order_by("sequence")
-    first, second, removed = [one.detail.said for one in events]
+    first, second, removed = [one.detail.values for one in events]
     assert (first.get("before"), removed.get("after")) == (None, None)
     assert removed["before"] == second["before"] == first["after"]
     assert (first["after"]["upstream"], first["after"]["cached"]) == ("Fake", 37_500_000)

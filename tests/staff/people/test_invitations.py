@@ -252,7 +252,7 @@ def test_an_address_of_an_allowed_domain_is_sent_a_link(olives: Client, mails: N
     answer = visitor.post("/accounts/signup/", {"email": "carol@Example.org"})
     assert "Check your email" in answer.text
     event = AuditEvent.objects.get(action="person.invited")
-    assert (event.actor, event.detail.said["by"]) == (None, "themselves")
+    assert (event.actor, event.detail.values["by"]) == (None, "themselves")
     visitor.post(sent_path(), fields("carol"))
     carol = User.objects.get(username="carol")
     assert (carol.email, carol.is_staff) == ("carol@example.org", False)

@@ -152,11 +152,11 @@ def test_an_erasure_report_is_shown_and_logged(
     assert "Nothing is left in any of the columns" in page
     assert "chatapp.Message.conversation" in page
     event = AuditEvent.objects.select_related("detail").get(action="person.erased")
-    said = event.detail.said
-    assert said["rows"]["chatapp.Message"] == 5
-    assert said["left"] == {}
-    assert said["columns_checked"] > 15
-    assert not {"alice", "sparrow"} & set(json.dumps(said).replace('"', " ").split())
+    values = event.detail.values
+    assert values["rows"]["chatapp.Message"] == 5
+    assert values["left"] == {}
+    assert values["columns_checked"] > 15
+    assert not {"alice", "sparrow"} & set(json.dumps(values).replace('"', " ").split())
     audit.verify()
 
 

@@ -233,9 +233,9 @@ def test_a_name_and_an_address_are_changed(olives: Client, alice: User, bob: Use
     do(olives, alice, "name", first_name="Alice", last_name="Árvíz", email="alice@example.org")
     alice.refresh_from_db()
     assert (alice.get_full_name(), alice.email) == ("Alice Árvíz", "alice@example.org")
-    said = AuditEvent.objects.get(action="person.changed").detail.said
-    assert said["before"] == {"first_name": "", "last_name": "", "email": ""}
-    assert said["after"]["email"] == "alice@example.org"
+    values = AuditEvent.objects.get(action="person.changed").detail.values
+    assert values["before"] == {"first_name": "", "last_name": "", "email": ""}
+    assert values["after"]["email"] == "alice@example.org"
     assert "Another account has this" in do(olives, bob, "name", email="Alice@example.org")
 
 

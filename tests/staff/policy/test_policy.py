@@ -97,8 +97,8 @@ def test_a_new_policy_is_logged_once_and_shown_at_sign_in(
     set_to(olives, "nothing", names_reader="on")
     set_to(olives, "nothing", names_reader="on")
     [event] = AuditEvent.objects.filter(action="policy.changed")
-    assert event.detail.said["before"].startswith("Reviewers may read every chat")
-    assert event.detail.said["after"].startswith("Nobody reviews")
+    assert event.detail.values["before"].startswith("Reviewers may read every chat")
+    assert event.detail.values["after"].startswith("Nobody reviews")
     assert ReviewPolicy.objects.count() == 1
     assert "Nobody reviews the chats" in " ".join(client.get("/accounts/login/").text.split())
     assert "nobody reviews them" in alices.get("/privacy/").text

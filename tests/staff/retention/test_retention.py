@@ -32,7 +32,7 @@ def previewed(client: Client, **days: int) -> dict[str, str]:
     page = parse(client.get("/retention/", values).text)
     form = page.find("form", action="/retention/", method="post")
     return {
-        name: form.find("input", name=name).attributes["value"] or "" for name in (*NAMES, "seen")
+        name: form.find("input", name=name).attributes["value"] or "" for name in (*NAMES, "seal")
     }
 
 
@@ -57,16 +57,16 @@ def test_previewed_periods_are_saved_and_logged_once(olives: Client, alice: User
     assert Retention.now() == Retention(30, 7)
     assert Conversation.objects.filter(pk=chat.pk).exists()
     [event] = AuditEvent.objects.filter(action="retention.changed")
-    assert event.detail.said["before"] == dict.fromkeys(NAMES)
-    assert event.detail.said["after"] == dict(zip(NAMES, (30, 7, None), strict=True))
+    assert event.detail.values["before"] == dict.fromkeys(NAMES)
+    assert event.detail.values["after"] == dict(zip(NAMES, (30, 7, None), strict=True))
 
 
-@pytest.mark.parametrize("seen", ["", "nonsense", "\0:é:1"])
+@pytest.mark.parametrize("seal", ["", "nonsense", "\0:é:1"])
 def test_saving_without_a_preview_shows_the_preview_first(
-    olives: Client, alice: User, seen: str
+    olives: Client, alice: User, seal: str
 ) -> None:
     old_chat(alice)
-    answer = olives.post("/retention/", {"conversation_days": "30", "seen": seen}, follow=True)
+    answer = olives.post("/retention/", {"conversation_days": "30", "seal": seal}, follow=True)
     assert "Nothing was changed yet" in answer.text
     assert "1, with 1 message" in words(answer.text)
     assert Retention.now() == Retention()

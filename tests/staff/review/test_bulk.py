@@ -35,8 +35,8 @@ def test_a_bulk_verdict_applies_to_all_and_records_each(
     assert [one.verdict for one in Review.objects.all()] == ["fine"] * 3
     events = AuditEvent.objects.filter(action="review.decided")
     assert {event.target for event in events} == {str(one.pk) for one in three}
-    assert all(event.detail.said["in_bulk"] is True for event in events)
-    assert events[0].detail.said["after"] == {"verdict": "fine"}
+    assert all(event.detail.values["in_bulk"] is True for event in events)
+    assert events[0].detail.values["after"] == {"verdict": "fine"}
 
 
 def test_chats_are_claimed_and_released_in_bulk(ritas: Client, three: list[Conversation]) -> None:

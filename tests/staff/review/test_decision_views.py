@@ -83,7 +83,7 @@ def test_saving_labels_replaces_them(ritas: Client, conversation: Conversation) 
     assert parse(page).find_all("img", src="x") == []
     assert f"{', '.join(names)} → odd" in do(ritas, conversation, "labels", labels=[odd.pk])
     event = AuditEvent.objects.filter(action="review.labelled").latest("sequence")
-    assert event.detail.said["after"] == {"labels": ["odd"]}
+    assert event.detail.values["after"] == {"labels": ["odd"]}
 
 
 def test_a_note_can_point_at_a_message_and_is_not_in_the_audit_log(

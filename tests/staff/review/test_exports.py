@@ -114,7 +114,7 @@ async def test_an_export_applies_the_filter_and_is_recorded_first(
     await sync_to_async(begin)(bob)
     answer = await rita.get(EXPORT, {"format": "jsonl", "person": "bob", "pseudonyms": "on"})
     event = await AuditEvent.objects.select_related("detail").aget(action="conversations.exported")
-    assert {name: event.detail.said[name] for name in ("asked", "format", "people")} == {
+    assert {name: event.detail.values[name] for name in ("asked", "format", "people")} == {
         "asked": {"person": bob.pk},
         "format": "jsonl",
         "people": "pseudonyms",

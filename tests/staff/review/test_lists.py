@@ -320,7 +320,7 @@ def test_pages_list_each_chat_once_without_gaps(
 def test_viewing_the_list_is_recorded_with_the_filter(ritas: Client, alice: User) -> None:
     ritas.get(LIST, {"person": "alice", "model": ""})
     event = AuditEvent.objects.get(action="conversations.listed")
-    assert event.detail.said["asked"] == {"person": alice.pk}
+    assert event.detail.values["asked"] == {"person": alice.pk}
 
 
 def test_the_audit_log_names_a_filtered_person_only_while_they_have_an_account(
@@ -354,7 +354,7 @@ def test_a_filter_by_pseudonym_is_recorded_as_typed(
     begin()
     name = pseudonym(alice, IN_REVIEWS)
     assert len(found(ritas, person=name)) == 1
-    assert AuditEvent.objects.latest("sequence").detail.said["asked"] == {"person": name}
+    assert AuditEvent.objects.latest("sequence").detail.values["asked"] == {"person": name}
 
 
 def test_the_number_of_queries_does_not_grow_with_the_rows(ritas: Client, begin: Begin) -> None:

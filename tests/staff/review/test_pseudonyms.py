@@ -87,7 +87,7 @@ def test_a_name_is_revealed_with_a_reason_while_the_opening_lasts(
     assert "alice" not in content(ritas.get(address(other.pk)))
     assert "alice" not in ritas.get(LIST).text
     event = AuditEvent.objects.get(action="name.revealed")
-    assert (event.target, event.detail.said["reason"]) == (str(one.pk), WHY)
+    assert (event.target, event.detail.values["reason"]) == (str(one.pk), WHY)
     privacy = content(alices.get("/privacy/"))
     assert "learned your name" in privacy
     assert WHY in privacy

@@ -58,7 +58,7 @@ def test_an_opening_shows_every_branch_and_its_reason(
     assert f"Why {MARKUP}" in parse(page).text
     event = AuditEvent.objects.get(action="conversation.opened")
     assert (event.target, event.person) == (str(conversation.pk), conversation.user_id)
-    assert event.detail.said["reason"] == f"Why {MARKUP}"
+    assert event.detail.values["reason"] == f"Why {MARKUP}"
 
 
 def test_each_message_names_its_branch_and_its_parent(

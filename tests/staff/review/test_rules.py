@@ -38,7 +38,7 @@ WORDS = REASON | {
 
 
 def seal_of(page: str) -> str:
-    [seal] = re.findall(r'name="seen" value="([^"]+)"', page)
+    [seal] = re.findall(r'name="seal" value="([^"]+)"', page)
     return str(seal)
 
 
@@ -59,7 +59,7 @@ def flag(conversation: Conversation, rule: ReviewRule) -> Message:
 
 def details(prefix: str) -> list[tuple[str, Any]]:
     events = AuditEvent.objects.filter(action__startswith=prefix).select_related("detail")
-    return [(event.action, event.detail.said) for event in events.order_by("sequence")]
+    return [(event.action, event.detail.values) for event in events.order_by("sequence")]
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_a_rule_is_tried_before_it_is_saved_and_both_are_recorded(
     assert not [word for word in (TITLE, ANSWER) if word in answer.text]
     assert "<b>odd" not in answer.text
     seal = seal_of(answer.text)
-    changed = olives.post(ADD, WORDS | {"words": "y", "seen": seal})
+    changed = olives.post(ADD, WORDS | {"words": "y", "seal": seal})
     assert "0 of the newest" in " ".join(changed.text.split())
     assert not ReviewRule.objects.exists()
-    assert olives.post(ADD, WORDS | {"seen": seal}).status_code == 302
+    assert olives.post(ADD, WORDS | {"seal": seal}).status_code == 302
     rule = ReviewRule.objects.get()
     assert (rule.text, rule.is_on) == (f"x\n{PROMPT}", True)
     page = olives.get(RULES).text
@@ -117,7 +117,7 @@ def test_changes_switches_and_deletions_are_recorded_with_before_and_after(
     assert ">x</textarea>" in "".join(olives.get(address).text.split())
     costly = REASON | {"name": "r", "kind": "cost", "applies_to": "assistant", "cost": "0.5"}
     seal = seal_of(olives.post(address, costly).text)
-    assert olives.post(address, costly | {"seen": seal}).status_code == 302
+    assert olives.post(address, costly | {"seal": seal}).status_code == 302
     rule.refresh_from_db()
     assert (rule.least, rule.text) == (5 * 10**8, "")
     assert 'value="0.5"' in olives.get(address).text

@@ -35,16 +35,16 @@ def test_a_view_restores_its_filter(ritas: Client, bobs: Client, begin: Begin) -
     begin()
     assert "was saved" in post(ritas, SAVE, name=MARKUP, model="one", verdict="none", after="x")
     view = ReviewView.objects.get()
-    assert view.asked == {"model": "one", "verdict": "none"}
+    assert view.filters == {"model": "one", "verdict": "none"}
     page = ritas.get("/review/").text
     assert "?model=one&amp;verdict=none" in page
     assert (MARKUP in page, "&lt;b&gt;bold" in page) == (False, True)
     assert "?model=one" not in bobs.get("/review/").text
     assert "was saved" in post(ritas, SAVE, name=MARKUP, model="one", is_shared="on")
-    assert ReviewView.objects.get().asked == {"model": "one"}
+    assert ReviewView.objects.get().filters == {"model": "one"}
     assert "?model=one" in bobs.get("/review/").text
     event = AuditEvent.objects.filter(action="reviewview.saved").latest("sequence")
-    assert event.detail.said["asked"] == {"model": "one"}
+    assert event.detail.values["asked"] == {"model": "one"}
 
 
 def test_only_its_maker_can_delete_a_view(ritas: Client, bobs: Client) -> None:
@@ -73,7 +73,7 @@ def test_a_sample_is_a_fixed_share_of_the_results(ritas: Client, begin: Begin) -
     begin(model="one")
     assert found(ritas, sample=sample.pk) == drawn
     event = AuditEvent.objects.get(action="reviewsample.drawn")
-    known = {name: event.detail.said[name] for name in ("asked", "share", "size")}
+    known = {name: event.detail.values[name] for name in ("asked", "share", "size")}
     assert known == {"asked": {"model": "one"}, "share": "50", "size": 4}
     review_of(Conversation.objects.get(pk=drawn[0])).decide(
         "fine", User.objects.get(username="rita")
@@ -143,7 +143,7 @@ def test_a_sample_name_taken_during_the_draw_is_refused(ritas: Client, begin: Be
     draw = ReviewSample.draw
 
     def later(name: str, *drawn: Any) -> ReviewSample:
-        ReviewSample.objects.create(name=name, share=1, size=1, asked={})
+        ReviewSample.objects.create(name=name, share=1, size=1, filters={})
         return draw(name, *drawn)
 
     with patch.object(ReviewSample, "draw", later):
@@ -159,7 +159,7 @@ def test_erasing_a_person_removes_views_and_filters_that_name_them(
     post(ritas, DRAW, name="Hers", share="100", person="alice")
     erase([alice])
     assert not ReviewView.objects.exists()
-    assert ReviewSample.objects.get().asked == {}
+    assert ReviewSample.objects.get().filters == {}
 
 
 @pytest.mark.parametrize("typed", ["ALICE", " alice ", "Swallow@x.test"])
@@ -170,8 +170,8 @@ def test_a_person_is_stored_by_username(
     begin()
     post(ritas, SAVE, name="Hers", person=typed)
     post(ritas, DRAW, name="Hers", share="100", person=typed)
-    assert ReviewView.objects.get().asked == {"person": "alice"}
-    assert ReviewSample.objects.get().asked == {"person": "alice"}
+    assert ReviewView.objects.get().filters == {"person": "alice"}
+    assert ReviewSample.objects.get().filters == {"person": "alice"}
 
 
 @pytest.mark.parametrize("typed", ["Swallow@x.test", " Alice"])
@@ -181,14 +181,14 @@ def test_erasing_also_finds_names_stored_as_typed(
     rita = User.objects.get(username="rita")
     User.objects.filter(pk=alice.pk).update(email="swallow@x.test")
     for number, person in enumerate((typed, "bob")):
-        asked = {"person": person, "model": "one"}
-        ReviewView.objects.create(maker=rita, name=str(number), asked=asked)
-        ReviewSample.objects.create(maker=rita, name=str(number), asked=asked, share=1, size=1)
-    ReviewView.objects.create(maker=rita, name="Of nobody", asked={"model": "one"})
+        filters = {"person": person, "model": "one"}
+        ReviewView.objects.create(maker=rita, name=str(number), filters=filters)
+        ReviewSample.objects.create(maker=rita, name=str(number), filters=filters, share=1, size=1)
+    ReviewView.objects.create(maker=rita, name="Of nobody", filters={"model": "one"})
     erase([User.objects.get(pk=alice.pk)])
     assert sorted(ReviewView.objects.values_list("name", flat=True)) == ["1", "Of nobody"]
-    assert ReviewSample.objects.get(name="0").asked == {}
-    assert ReviewSample.objects.get(name="1").asked == {"person": "bob", "model": "one"}
+    assert ReviewSample.objects.get(name="0").filters == {}
+    assert ReviewSample.objects.get(name="1").filters == {"person": "bob", "model": "one"}
 
 
 def test_renaming_a_person_updates_stored_filters_and_erasing_finds_them(
@@ -198,24 +198,24 @@ def test_renaming_a_person_updates_stored_filters_and_erasing_finds_them(
     post(ritas, SAVE, name="Hers", person="ALICE", model="one")
     post(ritas, DRAW, name="Hers", share="100", person="alice")
     rita = User.objects.get(username="rita")
-    ReviewView.objects.create(maker=rita, name="As it was typed", asked={"person": " Alice"})
-    ReviewView.objects.create(maker=rita, name="His", asked={"person": "bob"})
+    ReviewView.objects.create(maker=rita, name="As it was typed", filters={"person": " Alice"})
+    ReviewView.objects.create(maker=rita, name="His", filters={"person": "bob"})
     answer = olives.post(
         f"/admin/chatapp/user/{alice.pk}/change/",
         {"username": "alina", "is_active": "on", "date_joined_0": "2026-01-01"},
     )
     assert answer.status_code == 302
-    asked = dict(ReviewView.objects.values_list("name", "asked"))
-    assert asked == {
+    filters = dict(ReviewView.objects.values_list("name", "filters"))
+    assert filters == {
         "Hers": {"person": "alina", "model": "one"},
         "As it was typed": {"person": "alina"},
         "His": {"person": "bob"},
     }
-    assert ReviewSample.objects.get().asked == {"person": "alina"}
-    assert found(ritas, **asked["Hers"]) == [str(conversation.pk)]
+    assert ReviewSample.objects.get().filters == {"person": "alina"}
+    assert found(ritas, **filters["Hers"]) == [str(conversation.pk)]
     erase([alice])  # the instance still has the old username
     assert ReviewView.objects.get().name == "His"
-    assert ReviewSample.objects.get().asked == {}
+    assert ReviewSample.objects.get().filters == {}
 
 
 def test_adding_a_person_changes_no_stored_filter(
@@ -224,7 +224,7 @@ def test_adding_a_person_changes_no_stored_filter(
     post(ritas, SAVE, name="Hers", person="alice")
     new = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}
     assert olives.post("/admin/chatapp/user/add/", new).status_code == 302
-    assert ReviewView.objects.get().asked == {"person": "alice"}
+    assert ReviewView.objects.get().filters == {"person": "alice"}
 
 
 def test_a_view_of_an_unknown_person_is_refused(ritas: Client) -> None:

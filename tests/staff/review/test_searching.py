@@ -57,7 +57,7 @@ def test_a_search_needs_a_reason_and_puts_nothing_in_the_url(
     assert "anaryq" not in answer["Location"]
     assert "complaint" not in answer["Location"]
     [event] = AuditEvent.objects.filter(action="conversations.searched").select_related("detail")
-    assert (event.detail.said["words"], event.detail.said["reason"]) == ("QCánaryq", REASON)
+    assert (event.detail.values["words"], event.detail.values["reason"]) == ("QCánaryq", REASON)
     assert event.actor == User.objects.get(username="rita").pk
     page = ritas.get(answer["Location"]).text
     assert rows(page) == [str(second.pk), str(first.pk)]

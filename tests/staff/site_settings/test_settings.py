@@ -20,8 +20,8 @@ def test_only_changed_settings_are_logged(olives: Client) -> None:
     olives.post(PAGE, {"notice": "One"})
     olives.post(PAGE, {"notice": "Two"})
     event = AuditEvent.objects.filter(action="installation.changed").latest("sequence")
-    assert event.detail.said["before"] == {"notice": "One"}
-    assert event.detail.said["after"] == {"notice": "Two"}
+    assert event.detail.values["before"] == {"notice": "One"}
+    assert event.detail.values["after"] == {"notice": "Two"}
 
 
 def test_models_of_the_upstreams_are_suggested(olives: Client, connected: Upstream) -> None:

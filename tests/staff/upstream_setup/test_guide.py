@@ -34,7 +34,7 @@ def ticked(page: str) -> dict[str, bool]:
 async def event(action: str) -> dict[str, Any]:
     found = await AuditEvent.objects.select_related("detail").filter(action=action).afirst()
     assert found
-    detail: dict[str, Any] = found.detail.said
+    detail: dict[str, Any] = found.detail.values
     return detail
 
 
@@ -64,7 +64,7 @@ async def test_an_upstream_is_enabled_by_the_last_step(
         "base_url": upstream.base_url,
         "new_api_key": "changed",
     }
-    details = [one.said async for one in AuditDetail.objects.all()]
+    details = [one.values async for one in AuditDetail.objects.all()]
     assert SECRET not in str(details)
 
 

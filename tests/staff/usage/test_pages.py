@@ -244,7 +244,7 @@ def test_untrusted_names_stay_text_in_the_page_and_in_a_spreadsheet(
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
     answer = olives.get("/usage/?by=model&csv").content.decode()
-    logged = AuditEvent.objects.get(action="usage.exported").detail.said
+    logged = AuditEvent.objects.get(action="usage.exported").detail.values
     assert logged["asked"] == {"by": "model", "days": 30}
     names = [row[0] for row in csv.reader(answer.splitlines(keepends=True))][1:]
     assert sorted(names) == sorted(

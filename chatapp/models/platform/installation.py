@@ -6,7 +6,6 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.urls import reverse
 
-from chatapp.db.statements import Query
 from chatapp.models.platform import branding, colours
 from chatapp.models.platform.branding import OWN_ACCENT, OWN_NAME, Branding
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
@@ -165,21 +164,11 @@ class Installation(models.Model):
         return cls.objects.filter(pk=ONLY).first() or cls(pk=ONLY)
 
     @classmethod
-    def of_titles(cls) -> "Installation":
-        """Return the same with its upstream for titles, by a prepared statement for each reply."""
-        return _WITH_TITLES.first(ONLY) or cls(pk=ONLY)
-
-    @classmethod
-    def of_new_chats(cls) -> "Installation":
-        """Return the same by a prepared statement, without related rows, for new chats' pages."""
-        return _ITSELF.first(ONLY) or cls(pk=ONLY)
-
-    @classmethod
     def keep_branding_fresh(cls) -> None:
         """Read the branding again if what this process has cached is over ten seconds old."""
         if not branding.is_fresh():
             branding.ask_again_later()
-            branding.remember(cls.of_new_chats().branding)
+            branding.remember(cls.this().branding)
 
     @property
     def branding(self) -> Branding:
@@ -209,10 +198,3 @@ class Installation(models.Model):
         upstream = self.title_upstream
         is_usable = upstream and upstream.enabled and not upstream.secret_problem
         return upstream if is_usable else None
-
-
-_ITSELF = Query(lambda pk: Installation.objects.filter(pk=pk), Installation._meta.pk)
-_WITH_TITLES = Query(
-    lambda pk: Installation.objects.filter(pk=pk).select_related("title_upstream"),
-    Installation._meta.pk,
-)

@@ -19,7 +19,6 @@ from django.db.models import F
 from django.utils import timezone
 
 from chatapp.db.locks import one_at_a_time
-from chatapp.db.statements import PreparedIn, Query
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations.conversation import UNINDEXED_TITLE, Conversation
 from chatapp.models.conversations.messages import Message, texts_of
@@ -78,10 +77,12 @@ def index_some() -> int:
     """Index some messages and titles, the newest first, then judge some messages by the rules;
     return how many there were."""
     done = 0
-    if _UNINDEXED.first():  # else don't make writers wait
-        done += len(_index(_NEWEST.all, _STILL_UNINDEXED.all))
-    if _UNINDEXED_TITLE.first():
-        done += len(_index_titles(_titles().filter(UNINDEXED_TITLE)))
+    messages = _messages().filter(indexed_at=None)
+    if messages.exists():  # else don't make writers wait
+        done += len(_index_messages(messages.order_by("-created_at")))
+    titles = _titles().filter(UNINDEXED_TITLE)
+    if titles.exists():
+        done += len(_index_titles(titles))
     return done + judge_some()
 
 
@@ -119,38 +120,20 @@ def _titles() -> "models.QuerySet[Conversation]":
     return Conversation.objects.filter(is_temporary=False).order_by()
 
 
-def _index_messages(some: "models.QuerySet[Message]") -> list[UUID]:
-    """Index the first few of these, and return the keys of those it read."""
-    return _index(lambda: list(_few(some)), lambda keys: list(_locked(some.filter(pk__in=keys))))
-
-
-def _few(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
-    return _read(some)[:MESSAGES_AT_ONCE]
-
-
-def _locked(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
-    return _read(some).select_for_update(of=("self",))
-
-
-def _read(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
-    return some.select_related("conversation").only(*SAID)
-
-
-def _index(
-    read: Callable[[], list[Message]], read_again: Callable[[list[UUID]], list[Message]]
-) -> list[UUID]:
-    """Index a batch of messages, and return the keys of all that it read.
+def _index_messages(wanted: "models.QuerySet[Message]") -> list[UUID]:
+    """Index the first few of these, and return the keys of all that it read.
 
     Their words are made before the transaction, so that writers don't wait for very long texts.
     Messages whose text changed meanwhile are left to the next call.
     """
+    wanted = wanted.select_related("conversation").only(*SAID)
     with _one_process_at_a_time():
-        some = {one.pk: one for one in _as_many_as_fit(read())}
+        some = {one.pk: one for one in _as_many_as_fit(wanted[:MESSAGES_AT_ONCE])}
         drafts = {pk: list(_of_message(one)) for pk, one in some.items()}
         with transaction.atomic():
-            found = [
-                one for one in read_again(list(some)) if _said_in(one) == _said_in(some[one.pk])
-            ]
+            # Not ordered, so that the database finds them by their keys.
+            locked = wanted.filter(pk__in=list(some)).order_by().select_for_update(of=("self",))
+            found = [one for one in locked if _said_in(one) == _said_in(some[one.pk])]
             keys = [one.pk for one in found]
             SearchEntry.objects.filter(message__in=keys).delete()
             full_text.store(_numbered([draft for pk in keys for draft in drafts[pk]]))
@@ -236,12 +219,3 @@ def _numbered(drafts: list[_Draft]) -> list[Row]:
 
 def _used(**wanted: object) -> set[int]:
     return set(SearchEntry.objects.filter(**wanted).values_list("pk", flat=True))
-
-
-# Run after every turn.
-_UNINDEXED = Query(lambda: _messages().filter(indexed_at=None).only("pk")[:1])
-_UNINDEXED_TITLE = Query(lambda: _titles().filter(UNINDEXED_TITLE).only("pk")[:1])
-_NEWEST = Query(lambda: _few(_messages().filter(indexed_at=None).order_by("-created_at")))
-_STILL_UNINDEXED = PreparedIn(
-    lambda *keys: _locked(_messages().filter(indexed_at=None, pk__in=keys)), Message._meta.pk
-)

@@ -61,7 +61,7 @@ class Untitled:
         Returns None if no model was chosen or the title is already claimed or given. Raises
         `Refused` if the limits leave too little.
         """
-        installation = Installation.of_titles()
+        installation = Installation.this()
         upstream, model = installation.titles_by, installation.title_model
         if not upstream:
             return None

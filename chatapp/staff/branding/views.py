@@ -15,7 +15,7 @@ IMMUTABLE = "public, max-age=31536000, immutable"
 
 @require_GET
 def accent(request: HttpRequest) -> HttpResponse:
-    branding = Installation.of_new_chats().branding
+    branding = Installation.this().branding
     if not branding.accent:
         raise Http404("No accent colour is set.")
     rule = f":root{{--accent:light-dark({branding.accent},{branding.accent_dark})}}"

@@ -240,7 +240,7 @@ def test_pages_keep_the_known_branding_while_the_database_is_unavailable(
         raise OperationalError("gone")
 
     branding.forget()
-    monkeypatch.setattr(Installation, "of_new_chats", fail)
+    monkeypatch.setattr(Installation, "this", fail)
     assert "· Known</title>" in anyone.get("/nowhere/").text
     assert branding.is_fresh()
 

@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.sql.compiler import SQLCompiler
 
 
-class Keys(models.Field):  # type: ignore[type-arg]
+class _Keys(models.Field):  # type: ignore[type-arg]
     """Any number of UUIDs, as one parameter."""
 
     def get_db_prep_value(
@@ -25,18 +25,13 @@ class Keys(models.Field):  # type: ignore[type-arg]
 
 
 class KeyIn(models.Func):
-    """Whether the primary key, or the UUID field named by `of`, is among these keys.
-
-    In a prepared statement, the keys are a slot whose field is `Keys`.
-    """
+    """Whether the primary key, or the UUID field named by `of`, is among these keys."""
 
     output_field = models.BooleanField()
     arg_joiner, template = " = ANY(", "%(expressions)s::uuid[])"
 
-    def __init__(self, keys: Iterable[UUID] | models.Expression, of: str = "pk") -> None:
-        if not isinstance(keys, models.Expression):
-            keys = models.Value(list(keys), output_field=Keys())
-        super().__init__(models.F(of), keys)
+    def __init__(self, keys: Iterable[UUID], of: str = "pk") -> None:
+        super().__init__(models.F(of), models.Value(list(keys), output_field=_Keys()))
 
     def as_sqlite(
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any

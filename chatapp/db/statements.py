@@ -1,4 +1,4 @@
-"""SQL statements that are compiled once, for what every turn reads and writes.
+"""SQL statements that are compiled once, for what every turn or every chat page needs.
 
 Building a statement in the ORM takes ten times as long as the database takes to run it. Here the
 ORM builds each statement the first time only; after that only the values change. Django's work
@@ -21,7 +21,6 @@ from django.db.models.expressions import Expression
 related_populators: Any = querysets.get_related_populators
 
 M = TypeVar("M", bound=models.Model)
-R = TypeVar("R")
 
 
 class Parameter(Expression):
@@ -42,22 +41,29 @@ class _Compiled(NamedTuple):
     sql: str
     parameters: Sequence[Any]  # slots and constant values
     converters: Sequence[tuple[int, Any, Any]]  # (index, converter, column)
-    read: Callable[[list[Any]], Any]  # turns a row into a result
+    read: Callable[[list[Any]], Any]  # turns a row into an instance
 
 
-class _Selection(Generic[R]):
-    def __init__(self, make: Callable[..., Any], *fields: "models.Field[Any, Any]") -> None:
+class Query(Generic[M]):
+    """A query that returns model instances, with their annotations and `select_related`.
+
+    `make` gets a slot for each field and returns a queryset.
+    """
+
+    def __init__(
+        self, make: Callable[..., "models.QuerySet[M]"], *fields: "models.Field[Any, Any]"
+    ) -> None:
         self._make = make
         self._slots = [Parameter(number, field) for number, field in enumerate(fields)]
         self._compiled: _Compiled | None = None
 
-    def all(self, *values: object) -> list[R]:
+    def all(self, *values: object) -> list[M]:
         connection = connections[DEFAULT_DB_ALIAS]
         compiled = self._compiled_for(connection)
         found = _run(connection, compiled.sql, self._filled(compiled, values, connection))
         return [compiled.read(_converted(compiled, row, connection)) for row in found.fetchall()]
 
-    def first(self, *values: object) -> R | None:
+    def first(self, *values: object) -> M | None:
         return next(iter(self.all(*values)), None)
 
     def count(self, *values: object) -> int:
@@ -84,47 +90,6 @@ class _Selection(Generic[R]):
         ]
         return _Compiled(sql, parameters, converters, self._reader(query.model, compiler))
 
-    def _reader(self, model: Any, compiler: Any) -> Callable[[list[Any]], R]:
-        raise NotImplementedError
-
-    @staticmethod
-    def _filled(
-        compiled: _Compiled, values: Sequence[object], connection: BaseDatabaseWrapper
-    ) -> list[object]:
-        return [
-            one.filled(values, connection) if isinstance(one, Parameter) else one
-            for one in compiled.parameters
-        ]
-
-
-def _converted(
-    compiled: _Compiled, row: Sequence[object], connection: BaseDatabaseWrapper
-) -> list[object]:
-    values = list(row)
-    for index, convert, column in compiled.converters:
-        if values[index] is not None:
-            values[index] = convert(values[index], column, connection)
-    return values
-
-
-class Values(_Selection[tuple[Any, ...]]):
-    """A query that returns tuples. `make` gets a slot per field and returns a `values_list`."""
-
-    def _reader(self, model: Any, compiler: Any) -> Callable[[list[Any]], tuple[Any, ...]]:
-        return tuple
-
-
-class Query(_Selection[M]):
-    """A query that returns model instances, with their annotations and `select_related`.
-
-    `make` gets a slot for each field and returns a queryset.
-    """
-
-    def __init__(
-        self, make: Callable[..., "models.QuerySet[M]"], *fields: "models.Field[Any, Any]"
-    ) -> None:
-        super().__init__(make, *fields)
-
     def _reader(self, model: Any, compiler: Any) -> Callable[[list[Any]], M]:
         """Build instances as `Model.from_db` does: fields that are not in the row are deferred.
 
@@ -149,6 +114,25 @@ class Query(_Selection[M]):
             return one
 
         return read
+
+    @staticmethod
+    def _filled(
+        compiled: _Compiled, values: Sequence[object], connection: BaseDatabaseWrapper
+    ) -> list[object]:
+        return [
+            one.filled(values, connection) if isinstance(one, Parameter) else one
+            for one in compiled.parameters
+        ]
+
+
+def _converted(
+    compiled: _Compiled, row: Sequence[object], connection: BaseDatabaseWrapper
+) -> list[object]:
+    values = list(row)
+    for index, convert, column in compiled.converters:
+        if values[index] is not None:
+            values[index] = convert(values[index], column, connection)
+    return values
 
 
 class PreparedIn(Generic[M]):

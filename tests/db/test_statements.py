@@ -8,14 +8,13 @@ from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Count, Q
+from django.db.models import Q
 from django.db.models.sql.compiler import SQLCompiler
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatapp.db.key_in import KeyIn, Keys
-from chatapp.db.statements import Insert, PreparedIn, Query, Update, Values, build
+from chatapp.db.statements import Insert, PreparedIn, Query, Update, build
 from chatapp.models import Conversation, Message, Upstream, Usage, User
 from tests.support.stored import answered
 
@@ -67,24 +66,6 @@ def test_a_query_loads_related_rows_as_the_orm_would(messages: tuple[Message, Me
         assert len(asked) == 3, "all of them for what is stored"
         assert vars(reply.upstream).keys() == vars(stored.upstream).keys() - {"api_key"}
     assert SHOWN.all(reply.pk, reply.pk) == [reply]
-
-
-def test_values_are_those_that_the_orm_would_return(
-    messages: tuple[Message, Message], conversation: Conversation, carol: User
-) -> None:
-    empty = carol.conversations.create()
-    by_role = (
-        Message.objects.order_by("role")
-        .values_list("conversation", "role", "usage__total_tokens")
-        .annotate(number=Count("*"))
-    )
-    values = Values(lambda keys: by_role.filter(KeyIn(keys, "conversation")), Keys())
-    for keys in ([conversation.pk, empty.pk], [empty.pk], []):
-        assert values.all(keys) == list(by_role.filter(conversation__in=keys))
-        assert values.count(keys) == by_role.filter(conversation__in=keys).count()
-    reply = messages[1]
-    tokens = reply.usage.total_tokens
-    assert values.first([conversation.pk]) == (conversation.pk, reply.role, tokens, 1)
 
 
 @pytest.mark.parametrize("count", [0, 1, PreparedIn.AT_ONCE, PreparedIn.AT_ONCE + 1])

@@ -4,7 +4,7 @@ An upstream's moderation flags a conversation, its owner does by a thumb down, a
 Deleted messages flag nothing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from uuid import UUID
 
 from django.db import models
@@ -20,12 +20,12 @@ ONE_RULE = "rule-"  # followed by the rule's primary key
 
 
 def flagged_by(
-    source: str, conversation: str = "pk", among: models.Expression | None = None
+    source: str, conversation: str = "pk", among: Collection[UUID] | None = None
 ) -> models.Q:
     """Return a condition: whether a conversation is flagged by `source`, by any, or by none.
 
-    `conversation` is the path from the filtered model to the conversation's key. With `among`, an
-    expression of conversation keys, only the flags of these are read.
+    `conversation` is the path from the filtered model to the conversation's key. With `among`,
+    only the flags of the conversations with these keys are read.
     """
     if source == ANY:
         return _any(conversation, among)
@@ -56,7 +56,7 @@ def moderated_as(category: str) -> models.Q:
     return models.Q(models.Exists(flagged.filter(conversation=models.OuterRef("pk"))))
 
 
-def _any(conversation: str, among: models.Expression | None) -> models.Q:
+def _any(conversation: str, among: Collection[UUID] | None) -> models.Q:
     return (
         flagged_by(MODERATION, conversation, among)
         | flagged_by(PERSON, conversation, among)

@@ -1,6 +1,7 @@
 """What reviewers may read, as query conditions: by policy, by flag, and by opening."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from uuid import UUID
 
 from django.db import models
 
@@ -14,7 +15,7 @@ from chatapp.models.review.reviews import Opening
 
 
 def is_reviewable(
-    conversation: str = "", *, likely: bool = False, among: models.Expression | None = None
+    conversation: str = "", *, likely: bool = False, among: Collection[UUID] | None = None
 ) -> models.Q:
     """Return a condition for conversations that reviewers may read under their policy.
 
@@ -96,7 +97,7 @@ def _was_flagged(conversation: str) -> models.Q:
     return models.Q(models.Exists(flagged.filter(conversation=models.OuterRef(conversation))))
 
 
-def _is_flagged(conversation: str, among: models.Expression | None) -> models.Q:
+def _is_flagged(conversation: str, among: Collection[UUID] | None) -> models.Q:
     from chatapp.models.review.flags import ANY, flagged_by
 
     return flagged_by(ANY, conversation, among)

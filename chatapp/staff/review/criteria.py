@@ -4,14 +4,14 @@ Each condition is a subquery of its own, so that the database chooses where to s
 rarest condition, or with the newest conversations.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from datetime import time as clock_time
 from functools import cached_property
 from uuid import UUID
 
-from django.db.models import Exists, Expression, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from chatapp.db.key_in import KeyIn
@@ -127,7 +127,7 @@ class ReviewFilter:
     def _shows_names(self) -> Q:
         return tells_names() | Q(user=self.reviewer)
 
-    def flag_conditions(self, among: Expression | None = None) -> Iterator[Q]:
+    def flag_conditions(self, among: Collection[UUID] | None = None) -> Iterator[Q]:
         if self.flagged:
             yield flags.flagged_by(self.flagged, among=among)
         if self.category:
@@ -174,7 +174,7 @@ class ReviewFilter:
             yield ~Q(Exists(claimed))
 
 
-def replies_of(conversations: OuterRef | Expression) -> QuerySet[Message]:
+def replies_of(conversations: OuterRef | Collection[UUID]) -> QuerySet[Message]:
     """Return the replies, except deleted ones, of the conversations with these keys."""
     of = (
         Q(conversation=conversations)

@@ -6,16 +6,13 @@ their facets first, and these conditions are tested on batches of them only.
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
-from functools import cached_property
-from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, Expression, F, FilteredRelation, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, FilteredRelation, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
-from chatapp.db.key_in import KeyIn, Keys
-from chatapp.db.statements import Values
-from chatapp.models import Conversation, Message
+from chatapp.db.key_in import KeyIn
+from chatapp.models import Conversation
 from chatapp.models.review.readable import asks_for_flags, is_reviewable
 from chatapp.models.review.saved_views import members_of
 from chatapp.staff.review import spreads
@@ -27,7 +24,7 @@ PER_MATCH = 4  # a guess: how many candidates there are for each match
 
 
 class Matches:
-    """The conversations that match a filter. Use one for all pages: it builds statements once."""
+    """The conversations that match a filter."""
 
     def __init__(self, wanted: ReviewFilter) -> None:
         self.wanted = wanted
@@ -81,31 +78,16 @@ class Matches:
 
     def _proven(self, keys: Collection[UUID]) -> Collection[UUID]:
         """Return those of the keys that also match the costly conditions."""
-        for proof in self._proofs:
-            keys = {key for (key,) in proof.all(keys)}
-        return keys
-
-    @cached_property
-    def _proofs(self) -> Sequence[Values]:
-        """The statements that test a batch of candidates, built once for all batches."""
         wanted = self.wanted
-
-        def flagged(among: Expression) -> QuerySet[Conversation, Any]:
-            found = Conversation.objects.filter(
-                *wanted.flag_conditions(among), is_reviewable(among=among)
-            )
-            return found.filter(KeyIn(among)).order_by().values_list("pk")
-
-        def with_matching_reply(among: Expression) -> QuerySet[Message, Any]:
-            found = replies_of(among).filter(*wanted.reply_conditions())
-            return found.order_by().values_list("conversation")
-
-        proofs = []
         if wanted.flagged or wanted.category or asks_for_flags():
-            proofs.append(Values(flagged, Keys()))
-        if list(wanted.reply_conditions()):
-            proofs.append(Values(with_matching_reply, Keys()))
-        return proofs
+            flagged = Conversation.objects.filter(
+                *wanted.flag_conditions(keys), is_reviewable(among=keys), KeyIn(keys)
+            )
+            keys = set(flagged.order_by().values_list("pk", flat=True))
+        if of_reply := list(wanted.reply_conditions()):
+            replies = replies_of(keys).filter(*of_reply)
+            keys = set(replies.order_by().values_list("conversation", flat=True))
+        return keys
 
 
 def _batches(places: Sequence[ReviewPosition]) -> Iterator[Sequence[ReviewPosition]]:

@@ -4,16 +4,16 @@ A page of rows takes a fixed number of queries.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import starmap
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Sum, Value
+from django.db.models import Count, Sum
 
-from chatapp.db.key_in import KeyIn, Keys
+from chatapp.db.key_in import KeyIn
 from chatapp.models import Conversation, Review, ReviewPolicy, Usage, User
 from chatapp.models.review.flags import rules_of
 from chatapp.staff.review.criteria import replies_of
@@ -133,10 +133,10 @@ def _rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
         yield Row(one.pk, names, one.created_at, one.updated_at, review, characters)
 
 
-def _reply_groups(keys: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:
+def _reply_groups(keys: Collection[UUID]) -> Iterable[tuple[Any, ...]]:
     """Return replies of these conversations, grouped by what a row counts."""
     return (
-        replies_of(Value(list(keys), output_field=Keys()))
+        replies_of(keys)
         .order_by()
         .values_list("conversation", "model", "ending", "is_flagged", "feedback__rating")
         .annotate(number=Count("*"), tokens=Sum("usage__total_tokens"), cost=Sum("usage__cost"))

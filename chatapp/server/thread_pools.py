@@ -37,7 +37,7 @@ async def finish() -> None:
 
 
 class BoundedThreadPool:
-    """A pool of `threads`, of which `at_once` start work at a time; the rest waits in order.
+    """A pool of `threads` that starts `at_once` jobs at a time; other jobs wait in order.
 
     Work that runs longer than `LONG_SECONDS` does not count, so that the others get a turn.
     """

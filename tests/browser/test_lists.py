@@ -205,7 +205,7 @@ def test_the_trash_restores_and_deletes_for_good(desk: Desk, tab: Tab) -> None:
     menu(tab, "Chat 0", "Restore")
     expect(row(beside, "Chat 0")).to_be_visible()
     expect(row(tab, "Chat 0")).to_have_count(0)
-    menu(tab, "Chat 1", "Delete for good")
+    menu(tab, "Chat 1", "Delete permanently")
     tab.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(row(tab, "Chat 1")).to_have_count(0)
     tab.page.get_by_role("button", name="Empty").click()

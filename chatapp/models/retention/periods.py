@@ -1,6 +1,6 @@
 """How long things are kept, and what is due to be deleted.
 
-A conversation is deleted for good, bypassing the trash, once nothing was asked in it for the set
+A conversation is deleted permanently, bypassing the trash, once nothing was asked in it for the set
 number of days: even if it is pinned, archived, in a project or in the trash. Images in replies and
 the personal details in the audit log may go earlier. What is under a legal hold stays until the
 hold ends, and a conversation with a running reply until that ends. Temporary conversations have

@@ -54,7 +54,7 @@ class Replay:
         return length_of([*rounds, Round.of(self.reply, self.runs, {})])
 
     def ending_of(self, reply: Reply) -> Ending:
-        """Return the stream's own ending if it had ended for good, else `INTERRUPTED`."""
+        """Return the stream's own ending if it had ended, else `INTERRUPTED`."""
         is_whole = reply.finish_reason and not reply.wants_tools
         has_failed = reply.error and (reply.answer_parts or reply.reasoning_parts)
         return reply.ending if is_whole or has_failed else Ending.INTERRUPTED

@@ -1,6 +1,6 @@
 """The accent colour as a style sheet, and the logo. Both are public: the sign-in page uses them.
 
-Pages link to them with their version, which browsers cache for good. A request for another version,
+Pages link to them with their version, which browsers cache permanently. A request for another version,
 such as from a page rendered before a change, gets the current file, uncached.
 """
 

@@ -25,7 +25,7 @@ UNLOGGED_PATHS = ("/healthz", "/readyz", "/metrics", "/static/", "/setup/")
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 EXTRAS = ("method", "path", "status", "seconds", "model", "ending", "error")
-STRUCK_OUT = "[struck out]"
+REDACTED = "[redacted]"
 # A key's value has the characters of an RFC 6750 token, so a redacted line of JSON stays valid.
 KEY = re.compile(
     r"""(?xi)
@@ -119,9 +119,9 @@ def _without_traceback(record: logging.LogRecord) -> bool:
 
 def strike_out(line: str) -> str:
     """Redact anything in the line that looks like a key, password, setup link or database row."""
-    line = KEY.sub(lambda found: f"{found[1] or found[2] or ''}{STRUCK_OUT}", line)
-    line = SETUP_LINK.sub(rf"\1{STRUCK_OUT}", line)
-    return ROW.sub(rf"\1{STRUCK_OUT}\2", line)
+    line = KEY.sub(lambda found: f"{found[1] or found[2] or ''}{REDACTED}", line)
+    line = SETUP_LINK.sub(rf"\1{REDACTED}", line)
+    return ROW.sub(rf"\1{REDACTED}\2", line)
 
 
 class RequestLog:

@@ -84,7 +84,7 @@ def test_secrets_are_struck_out(text: str, for_people: bool) -> None:
     ):
         assert "hunter2" not in printed
         assert KEY not in printed
-        assert "[struck out]" in printed
+        assert "[redacted]" in printed
         assert for_people or json.loads(printed)["event"].startswith("It failed")
 
 

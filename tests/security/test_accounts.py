@@ -16,7 +16,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from chatapp.accounts.adapter import MISMATCH, PATIENCE
 from chatapp.accounts.setup_link import setup_token
-from chatapp.logs import STRUCK_OUT
+from chatapp.logs import REDACTED
 from chatapp.models import CacheEntry, User
 from tests.conftest import PASSWORD
 from tests.support.live import Site
@@ -326,8 +326,8 @@ def test_a_traceback_of_the_setup_page_hides_the_link(caplog: pytest.LogCaptureF
     from chatapp.logs import strike_out
 
     line = "Internal Server Error: /setup/0123456789abcdef/ Referer: https://h/setup/abc/\n"
-    assert strike_out(line) == line.replace("0123456789abcdef", STRUCK_OUT).replace(
-        "/abc/", f"/{STRUCK_OUT}/"
+    assert strike_out(line) == line.replace("0123456789abcdef", REDACTED).replace(
+        "/abc/", f"/{REDACTED}/"
     )
     assert logging.getLogger("django.security.csrf").filters == []
 

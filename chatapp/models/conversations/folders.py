@@ -115,7 +115,8 @@ class FolderQuerySet(models.QuerySet["Conversation"]):
         return self.trashed().update(trashed_at=None)
 
     def discard(self) -> int:
-        """Delete them permanently: they are hidden at once, and the next `purge` deletes them first.
+        """Delete them permanently: hide them now, and let the next `purge` delete them first.
+
         What is under a legal hold stays in the trash."""
         over = _end_of_days() - timedelta(days=TRASH_DAYS)
         return self.trashed().exclude(is_held()).update(trashed_at=over)

@@ -1,9 +1,9 @@
 """The serving processes of an installation: which are alive and which have died.
 
 Every process updates its row about once a second: its heartbeat. A heartbeat's time is only ever
-compared with earlier ones of the same process, so no clock matters, neither a host's nor the
-database's, either of which may be set while replies stream. The observer measures by its own clock
-how long a process has been silent, see `Silences`. A reply names the process that streams it; if
+compared with earlier ones of the same process, because the clock of a host or of the database may
+be set while replies stream. The observer measures by its own clock how long a process has been
+silent, see `Silences`. A reply names the process that streams it; if
 that process has no row any more, nobody streams it.
 """
 

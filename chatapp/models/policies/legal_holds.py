@@ -1,7 +1,7 @@
 """Legal holds: they keep a person's data, or one conversation, from being erased by anyone.
 
-Code that erases permanently checks for holds in the same transaction, with the person's row locked. A
-hold is set under the same lock, so that one of the two comes first: what is held then stays, and
+Code that erases permanently checks for holds in the same transaction, with the person's row locked.
+A hold is set under the same lock, so that one of the two comes first: what is held then stays, and
 what is gone then can't be held. Otherwise people use their conversations as before, and may move
 them to the trash.
 """

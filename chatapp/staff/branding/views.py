@@ -1,7 +1,7 @@
 """The accent colour as a style sheet, and the logo. Both are public: the sign-in page uses them.
 
-Pages link to them with their version, which browsers cache permanently. A request for another version,
-such as from a page rendered before a change, gets the current file, uncached.
+Pages link to them with their version, and browsers cache each version permanently. A request for
+another version, such as from a page rendered before a change, gets the current file, uncached.
 """
 
 from django.http import Http404, HttpRequest, HttpResponse

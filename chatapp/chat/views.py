@@ -89,7 +89,7 @@ def chat_page(
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
         "filed": sidebar.filed(request, project.pk) if project else None,
         "near": nearest(quota_usages(request.user)),
-        "policy": ReviewPolicy.of(conversation),
+        "policy": ReviewPolicy.at(conversation.created_at) if conversation else ReviewPolicy.now(),
     }
     if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):
         return render(request, "chat/_main.html", context)

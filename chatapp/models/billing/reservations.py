@@ -9,7 +9,7 @@ charged like a reply, but does not count as one: limits on replies per minute or
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from django.db import transaction
@@ -22,9 +22,6 @@ from chatapp.models.billing.prices import MILLION, Price
 from chatapp.models.billing.quota_usage import QuotaUsage, nearest_of
 from chatapp.models.billing.usage import Usage
 from chatapp.models.refusals import Refused
-
-if TYPE_CHECKING:
-    from chatapp.models.conversations.messages import Message
 
 OUTPUT = 2_000  # tokens of output that are held at first, and added each time
 MIN_OUTPUT = 50  # with less than this left, a prompt is refused
@@ -150,8 +147,26 @@ class PlannedRequest(NamedTuple):
     process: UUID  # that sends it
 
 
+class LimitedReply(Protocol):
+    """What limits on a reply depend on, and the flag that says whether any applies."""
+
+    is_limited: bool
+
+    @property
+    def pk(self) -> UUID: ...
+    @property
+    def upstream_id(self) -> int | None: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def streamed_by(self) -> UUID | None: ...
+
+
+R = TypeVar("R", bound=LimitedReply)
+
+
 def admit(
-    user: int, replies: "Sequence[Message]", prompt_tokens: "Callable[[Message], int]"
+    user: int, replies: Sequence[R], prompt_tokens: Callable[[R], int]
 ) -> Mapping[UUID, Reservation]:
     """Reserve budget for replies that are about to be requested: for all of them or none.
 

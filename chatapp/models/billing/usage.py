@@ -6,7 +6,7 @@ as certain as the tokens: reported, or estimated as they are.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from uuid import UUID
 
 from django.db import models
@@ -21,9 +21,6 @@ from chatapp.models.platform.upstreams import Upstream
 from chatapp.upstream.wire.estimates import Estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
-
-if TYPE_CHECKING:
-    from chatapp.models.conversations.messages import Message
 
 AT_ONCE = 1000  # rows, to stay below PostgreSQL's maximum number of parameters
 COUNTS = tuple(TokenUsage.__dataclass_fields__)
@@ -133,21 +130,10 @@ class Usage(models.Model):
         """Return the usage of a reply that ended before its upstream was asked."""
         return cls.estimated(Estimate(TokenUsage(0, 0, 0), TokenUsage(0, 0, 0)))
 
-    def of_reply(self, reply: "Message") -> Self:
-        """Fill in the reply that had this cost, for booking; return self."""
-        self.message = reply
-        self.ending = reply.ending
-        self.first_token_ms = _milliseconds(reply.time_to_first_token)
-        self.duration_ms = _milliseconds(reply.duration)
-        self._charge(
-            reply.conversation.user_id, reply.upstream, reply.model, asked_at=reply.created_at
-        )
-        return self
-
     def of_title(self, conversation: UUID, user: int, upstream: Upstream, model: str) -> Self:
         """Fill in the conversation that got its title for this cost, for booking; return self."""
         self.message_id, self.kind = conversation, self.Kind.TITLE
-        self._charge(user, upstream, model, asked_at=timezone.now())
+        self.charge(user, upstream, model, asked_at=timezone.now())
         return self
 
     def forget_erased_person(self) -> None:
@@ -155,9 +141,10 @@ class Usage(models.Model):
         person = User.objects.select_for_update().filter(pk__in=[self.user_id]).first()
         self.user_id = person.pk if person else None
 
-    def _charge(
+    def charge(
         self, user: int, upstream: Upstream | None, model: str, *, asked_at: datetime
     ) -> None:
+        """Fill in the person, the model, and the cost at the price of the moment `asked_at`."""
         self.user_id = user
         self.upstream, self.upstream_name = upstream, upstream.name if upstream else ""
         self.model, self.booked_at = model, timezone.now()
@@ -225,7 +212,7 @@ class Usage(models.Model):
         return counts | {"provenance": self.provenance}
 
 
-def _milliseconds(seconds: float | None) -> int | None:
+def milliseconds(seconds: float | None) -> int | None:
     return None if seconds is None else max(0, round(seconds * 1000))
 
 

@@ -13,7 +13,7 @@ from django.utils.text import Truncator
 from chatapp.db.statements import Insert, Update
 from chatapp.models.accounts.users import User
 from chatapp.models.billing import budget_accounts
-from chatapp.models.billing.usage import Usage
+from chatapp.models.billing.usage import Usage, milliseconds
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.conversations.replies import StoredReply
 from chatapp.models.conversations.rounds import ToolRun
@@ -268,7 +268,15 @@ class Message(StoredReply):
             last = Usage.estimated(estimate(PromptSize.of(history), [reply]))
             earlier = (round["usage"] for round in self.earlier_rounds)
             usage = Usage.of_rounds([*earlier, last.as_record()])
-        return usage.of_reply(self)
+        return self.bill(usage)
+
+    def bill(self, usage: Usage) -> Usage:
+        """Fill in this reply as the one that had this cost, for booking; return the usage."""
+        usage.message, usage.ending = self, self.ending
+        usage.first_token_ms = milliseconds(self.time_to_first_token)
+        usage.duration_ms = milliseconds(self.duration)
+        usage.charge(self.conversation.user_id, self.upstream, self.model, asked_at=self.created_at)
+        return usage
 
     def save_reply(self, usage: Usage, others: Sequence["Message"] = ()) -> None:
         """Save a reply that has ended, its cost, and the other choices of its response.
@@ -276,7 +284,7 @@ class Message(StoredReply):
         It replaces the ending if another process took this one for dead and ended the reply.
         Raises `DatabaseError` if the reply was deleted meanwhile, after its cost is booked.
         """
-        usage.of_reply(self)
+        self.bill(usage)
         self.usage_so_far = self.indexed_at = None
         images = [image for one in (self, *others) for image in one.image_rows()]
         with transaction.atomic():

@@ -119,7 +119,7 @@ class Prompt:
                 is_continuation=self.is_continuation,
                 others=others,
             )
-            policy = None if before.end else ReviewPolicy.of(conversation)
+            policy = None if before.end else ReviewPolicy.at(conversation.created_at)
             admitted = _reserve(user, before, prompt, replies)
         turn, *beside = (
             Turn(

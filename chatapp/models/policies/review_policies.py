@@ -6,16 +6,12 @@ are opened to readers they were not told about.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
 from chatapp.db.statements import Query
-
-if TYPE_CHECKING:
-    from chatapp.models.conversations.conversation import Conversation
 
 ALWAYS = datetime(1, 1, 1, tzinfo=UTC)
 
@@ -56,13 +52,13 @@ class ReviewPolicy(models.Model):
 
     @classmethod
     def now(cls) -> "ReviewPolicy":
-        return cls.of(None)
+        """Return the policy of a conversation that begins now."""
+        return cls.timeline()[0]
 
     @classmethod
-    def of(cls, conversation: "Conversation | None") -> "ReviewPolicy":
-        """Return the policy of a conversation, or of one that begins now."""
-        timeline = cls.timeline()
-        return held_at(timeline, conversation.created_at) if conversation else timeline[0]
+    def at(cls, moment: datetime) -> "ReviewPolicy":
+        """Return the policy of a conversation that began at this moment."""
+        return held_at(cls.timeline(), moment)
 
 
 def held_at(timeline: Sequence[ReviewPolicy], moment: datetime) -> ReviewPolicy:

@@ -146,7 +146,7 @@ def _complete(heading: Heading, data: bytes) -> Completed | None:
         if more < 0 or (more == 0 and not message.is_streaming and not replay.others):
             return None
         if message.children.exists():
-            usage = replay.usage.of_reply(message)
+            usage = message.bill(replay.usage)
             Usage.book([usage])
             budget_accounts.settle([usage])
             return None

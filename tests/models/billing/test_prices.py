@@ -119,7 +119,7 @@ def test_a_computed_cost_is_never_taken_for_a_reported_one(
     _, reply = asked(conversation, gateway, "Why?")
     usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(10**6, 0, 10**6))
     for _ in range(2):  # as if the reply were saved again
-        usage.of_reply(reply)
+        reply.bill(usage)
         assert (usage.cost, usage.has_reported_cost) == (10 * CENT, False)
 
 

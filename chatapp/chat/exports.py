@@ -20,6 +20,7 @@ from django.views.decorators.http import require_POST
 from chatapp.chat.bulk_actions import error_response, text_response
 from chatapp.chat.page_forms import ChosenForm
 from chatapp.models import Conversation, Feedback, Message, User, audit
+from chatapp.models.conversations.feedback import known_feedback
 from chatapp.models.conversations.rounds import ToolRun
 from chatapp.sessions.validity import person_of
 
@@ -102,7 +103,7 @@ def _conversation_record(conversation: Conversation) -> dict[str, object]:
 
 def _message_record(message: Message) -> dict[str, object]:
     """Return a message's fields, without those that are empty."""
-    feedback = message.known_feedback
+    feedback = known_feedback(message)
     record = {
         "id": str(message.pk),
         "parent": str(message.parent_id) if message.parent_id else None,

@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from chatapp.chat.thread_views import html_of
 from chatapp.models import Conversation, Feedback, Message, Upstream, User
+from chatapp.models.conversations.feedback import known_feedback
 from tests.support.page import Element, parse
 from tests.support.reviewer import opened
 from tests.support.stored import answered, asked, forked, started_by
@@ -213,5 +214,5 @@ def test_drawing_a_thread_makes_no_queries_for_feedback(
         give(alices, one, "up", note="Yes.")
     assert count_queries() == before
     with CaptureQueriesContext(connection) as queries:
-        assert Message.objects.get(pk=reply.pk).known_feedback is None
+        assert known_feedback(Message.objects.get(pk=reply.pk)) is None
     assert len(queries) == 1

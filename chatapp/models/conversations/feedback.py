@@ -1,16 +1,14 @@
 """Ratings that people give to replies, with an optional note."""
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from django.db import models
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from chatapp.models.conversations.conversation import Conversation
+from chatapp.models.conversations.messages import Message
 from chatapp.models.refusals import Refused
-
-if TYPE_CHECKING:
-    from chatapp.models.conversations.messages import Message
 
 MAX_NOTE_LENGTH = 1000  # characters
 
@@ -23,7 +21,7 @@ class Feedback(models.Model):
         DOWN = "down"
 
     message = models.OneToOneField(
-        "chatapp.Message", models.CASCADE, primary_key=True, related_name="feedback"
+        Message, models.CASCADE, primary_key=True, related_name="feedback"
     )
     rating = models.CharField(max_length=4, choices=Rating)
     note = models.TextField(blank=True, max_length=MAX_NOTE_LENGTH)
@@ -40,7 +38,7 @@ class Feedback(models.Model):
         return len(self.note.encode())
 
     @classmethod
-    def give(cls, reply: "Message", rating: Rating | None, note: str | None) -> Self | None:
+    def give(cls, reply: Message, rating: Rating | None, note: str | None) -> Self | None:
         """Replace the feedback on a reply; return the new one.
 
         None as the rating deletes the feedback; None as the note keeps the present note. Raises
@@ -64,3 +62,9 @@ class Feedback(models.Model):
             total = Greatest(models.F("stored_bytes") + grown, 0)
             Conversation.objects.filter(pk=reply.conversation_id).update(stored_bytes=total)
         return after
+
+
+def known_feedback(message: Message) -> Feedback | None:
+    """Return the feedback if it was loaded with the message; never query, so rendering can't."""
+    is_read = Message.feedback.is_cached(message)
+    return getattr(message, "feedback", None) if is_read else None

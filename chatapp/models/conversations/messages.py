@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from django.db import DatabaseError, models, transaction
 from django.db.models.base import ModelBase
@@ -23,9 +23,6 @@ from chatapp.models.policies import legal_holds
 from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.history import GO_ON
 from chatapp.upstream.wire.reply import Ending, Reply
-
-if TYPE_CHECKING:
-    from chatapp.models.conversations.feedback import Feedback
 
 # One running reply per slot of a conversation. The name begins with the constraint's name in the
 # previous version, because that version's processes recognise the error by it.
@@ -223,12 +220,6 @@ class Message(StoredReply):
     @property
     def is_prompt(self) -> bool:
         return self.role == self.Role.USER
-
-    @property
-    def known_feedback(self) -> "Feedback | None":
-        """The feedback if it was loaded with the message; never queries, so rendering can't."""
-        is_read = Message.feedback.is_cached(self)
-        return getattr(self, "feedback", None) if is_read else None
 
     def is_beside(self, other: "Message") -> bool:
         """Whether both answer the same prompt and were requested at the same moment."""

@@ -24,7 +24,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from chatapp.close_codes import CloseCode
 from chatapp.models.billing.limits import dollars
-from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH
+from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH, known_feedback
 from chatapp.models.conversations.paths import path_of
 from chatapp.models.platform import branding
 from chatapp.rendering.fragments import words
@@ -34,6 +34,7 @@ from chatapp.rendering.markdown.allowed import ALLOWED
 
 FILTERS = (
     dollars,
+    known_feedback,
     words.about_model,
     words.in_zone,
     words.initials,

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from chatapp.chat.page_forms import ChangeForm, RenameForm
 from chatapp.models import Conversation, Refused, User
 from chatapp.models.conversations import temporary
-from chatapp.models.conversations.conversation_querysets import ConversationQuerySet
+from chatapp.models.conversations.conversation import ConversationQuerySet
 from chatapp.models.policies.legal_holds import KEPT
 from chatapp.realtime.worker import worker
 

@@ -7,10 +7,10 @@ from django import forms
 
 from chatapp.chat.forms import OUT_OF_DATE, ModelField
 from chatapp.models import Feedback, ModelChoice, Project, Upstream, User
-from chatapp.models.conversations.conversation import MAX_TITLE_LENGTH
-from chatapp.models.conversations.conversation_querysets import ConversationQuerySet
+from chatapp.models.conversations.conversation import ConversationQuerySet
 from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH
 from chatapp.models.conversations.projects import MAX_INSTRUCTIONS_LENGTH, MAX_NAME_LENGTH
+from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.models.platform.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField

@@ -20,7 +20,7 @@ from chatapp.chat.days import Headings
 from chatapp.chat.queries import moment_of, number_of, uuid_of
 from chatapp.models import User
 from chatapp.models.conversations import lists
-from chatapp.models.conversations.conversation_querysets import ConversationQuerySet
+from chatapp.models.conversations.conversation import ConversationQuerySet
 from chatapp.models.conversations.folders import MAX_PINNED, TRASH_DAYS
 from chatapp.models.conversations.lists import PAGE, ListPosition, Page
 from chatapp.sessions.time_zones import zone_of

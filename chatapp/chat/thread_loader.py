@@ -21,6 +21,7 @@ Select = Callable[[Conversation], ThreadPage]
 class LoadedThread(NamedTuple):
     """A part of a conversation, its HTML, and the replies that ran meanwhile."""
 
+    conversation: Conversation
     page: ThreadPage
     parts: fragments.ThreadParts
     running: Sequence[Generation]
@@ -37,28 +38,30 @@ async def load_thread(viewer: Viewer, conversation: UUID, select: Select) -> Loa
     while True:
         running, begun, changes = replies.of(conversation), replies.begun, showing.changes
         head = viewer.head
-        page = await _load(viewer, conversation, select)
+        found, page = await _load(viewer, conversation, select)
         parts = await drawn(page, running)
         # A reply that was stored but not running may have run and ended meanwhile.
         may_have_run = page.streaming and not running and replies.begun != begun
         is_unchanged = viewer.head == head and showing.changes == changes
         if is_unchanged and replies.of(conversation) == running and not may_have_run:
-            return LoadedThread(page, parts, running)
+            return LoadedThread(found, page, parts, running)
 
 
-async def _load(viewer: Viewer, conversation: UUID, select: Select) -> ThreadPage:
+async def _load(
+    viewer: Viewer, conversation: UUID, select: Select
+) -> tuple[Conversation, ThreadPage]:
     if not worker().database_answers:
         raise OperationalError("it did not respond a second ago")
 
-    def load() -> ThreadPage:
+    def load() -> tuple[Conversation, ThreadPage]:
         person = validity.person_of(viewer.session_key)
         found = person.conversations.kept().named(conversation)
         if found.mark_read():
             worker().list_changed(person.pk)
-        return select(found)
+        return found, select(found)
 
-    page: ThreadPage = await database_sync_to_async(load)()
-    return page
+    loaded: tuple[Conversation, ThreadPage] = await database_sync_to_async(load)()
+    return loaded
 
 
 async def drawn(page: ThreadPage, running: Sequence[Generation] = ()) -> fragments.ThreadParts:

@@ -80,7 +80,7 @@ class ThreadSync:
                 await self._show_thread(thread)
             self._watch_remote_replies(thread.page)
         is_running = bool(thread.page.streaming)
-        sidebar = fragments.sidebar_fragment(thread.page.conversation, running=is_running)
+        sidebar = fragments.sidebar_fragment(thread.conversation, running=is_running)
         await self._viewer.show(sidebar + fragments.problem_fragment(""))
 
     async def redraw(self, conversation: UUID) -> None:
@@ -195,8 +195,8 @@ class ThreadSync:
             await self._show_running(thread.running)
         worker().show(self._viewer, conversation)
         # The title may have changed since the page was drawn.
-        await self._viewer.show(fragments.title_fragment(thread.page.conversation))
-        if thread.page.conversation.is_temporary:
+        await self._viewer.show(fragments.title_fragment(thread.conversation))
+        if thread.conversation.is_temporary:
             worker().open_temporary(self._viewer, conversation)
         self._watch_remote_replies(thread.page)
 
@@ -208,7 +208,7 @@ class ThreadSync:
         messages = fragments.thread_fragment(
             thread.parts, [one.live.view() for one in thread.running]
         )
-        composer = fragments.composer_fragment(page.conversation, page.end)
+        composer = fragments.composer_fragment(thread.conversation, page.end)
         await self._viewer.show(messages + composer)
 
     async def _show_running(self, running: Sequence[Generation]) -> None:

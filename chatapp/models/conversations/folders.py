@@ -7,7 +7,7 @@ the trash, and by nobody once its days are over.
 
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Self
+from typing import Self, TypeVar
 from uuid import UUID
 
 from django.db import models, transaction
@@ -15,11 +15,9 @@ from django.utils import timezone
 
 from chatapp.db.locks import one_at_a_time
 from chatapp.db.statements import Parameter
+from chatapp.models.conversations.erasable import Erasable
 from chatapp.models.policies.legal_holds import UnderLegalHold, holding
 from chatapp.models.refusals import Refused
-
-if TYPE_CHECKING:
-    from chatapp.models.conversations.conversation import Conversation  # noqa: F401 - the queryset's model
 
 TRASH_DAYS = 30
 ERASING = "purge"  # the lock of everything that erases conversations automatically
@@ -34,6 +32,8 @@ IS_ARCHIVED = IS_KEPT & models.Q(archived_at__isnull=False, is_temporary=False)
 IS_TRASHED = models.Q(trashed_at__isnull=False)
 IS_REVIEWED = IS_KEPT & models.Q(is_temporary=False)
 ORDER = ("-updated_at", "-id")
+
+C = TypeVar("C", bound=Erasable)
 
 # One partial index per folder: conversations elsewhere cost it nothing.
 INDEXES = [
@@ -50,7 +50,7 @@ INDEXES = [
 ]
 
 
-class FolderQuerySet(models.QuerySet["Conversation"]):
+class FolderQuerySet(models.QuerySet[C]):
     # ---- the folders
 
     def kept(self) -> Self:

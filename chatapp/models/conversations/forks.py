@@ -18,10 +18,11 @@ from django.db.models.functions import Cast, Coalesce, Length
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations import branches, storage
-from chatapp.models.conversations.conversation import MAX_TITLE_LENGTH, Conversation
+from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import STORED, Message
+from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.models.refusals import Refused
 
 MESSAGES_AT_ONCE = 200

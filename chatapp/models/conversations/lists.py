@@ -14,8 +14,7 @@ from django.db import models
 
 from chatapp.db.statements import Parameter, Query
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.conversation_querysets import ConversationQuerySet
+from chatapp.models.conversations.conversation import Conversation, ConversationQuerySet
 from chatapp.models.conversations.folders import MAX_PINNED
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.projects import MAX_PROJECTS, Project

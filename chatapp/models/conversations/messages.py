@@ -7,10 +7,11 @@ from typing import Protocol, Self
 
 from django.db import DatabaseError, models, transaction
 from django.db.models.base import ModelBase
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.text import Truncator
 
-from chatapp.db.statements import Insert, Update
+from chatapp.db.statements import Insert, Query, Update
 from chatapp.models.accounts.users import User
 from chatapp.models.billing import budget_accounts
 from chatapp.models.billing.usage import Usage, milliseconds
@@ -345,6 +346,14 @@ def plain_chat_messages(message: Plain) -> list[dict[str, object]]:
     return [{"role": message.role, "content": content}] if content else []
 
 
+def streaming_in(conversation: uuid.UUID) -> list[Message]:
+    """Return the replies that are being written in a conversation, in any process, by slot.
+
+    Only their parents and processes are loaded.
+    """
+    return _STREAMING.all(conversation)
+
+
 STORED = Insert(Message)
 _GROWN = Update(Message, Message.GROWING, where=("id", "ending"))
 _ENDED = Update(
@@ -355,3 +364,16 @@ _ENDED = Update(
     ],
 )
 _OTHER_CHOICE = Insert(Message, replacing=Message.OTHER_CHOICES)
+_STREAMING = Query(
+    # Raw SQL, because SQLite uses the partial index only if the condition is written as there.
+    lambda conversation: (
+        Message.objects.filter(
+            RawSQL("chatapp_message.ending = 'streaming'", (), models.BooleanField()),
+            conversation=conversation,
+            deleted_at=None,
+        )
+        .only("parent", "streamed_by")
+        .order_by("slot")
+    ),
+    Message._meta.pk,
+)

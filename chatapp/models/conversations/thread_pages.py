@@ -5,7 +5,7 @@ No more messages are read than are shown, however long the branch is.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 from uuid import UUID
 
 from django.db import models
@@ -13,9 +13,6 @@ from django.db import models
 from chatapp.db.statements import Parameter, PreparedIn
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.messages import Message
-
-if TYPE_CHECKING:
-    from chatapp.models.conversations.conversation import Conversation
 
 WINDOW = 30  # messages on a page
 MORE = 40  # messages loaded when the reader reaches an end of the window
@@ -29,7 +26,7 @@ class ThreadPage:
     shown side by side below their prompt, which is the last message of the thread.
     """
 
-    conversation: "Conversation"
+    conversation: models.Model  # a `Conversation`, whose module imports this one
     thread: list[Message]
     end: Message | None = None  # of the branch, with the fields in `Message.KNOWN_BY`
     streaming: Sequence[Message] = ()  # in any process
@@ -135,7 +132,7 @@ class ThreadPage:
         )
 
 
-def _read(conversation: "Conversation", ids: Iterable[UUID]) -> list[Message]:
+def _read(conversation: models.Model, ids: Iterable[UUID]) -> list[Message]:
     """Return the messages with these ids, in this order, as they are shown.
 
     Each gets `siblings`: all messages with the same parent, oldest first, itself included.
@@ -145,7 +142,7 @@ def _read(conversation: "Conversation", ids: Iterable[UUID]) -> list[Message]:
     messages = [found[pk] for pk in wanted if pk in found]
     families = branches.siblings(conversation.pk, messages) if messages else {}
     for message in messages:
-        message.conversation = conversation
+        message.conversation = conversation  # type: ignore[assignment]
         message.siblings = families[message.parent_id]
     return messages
 

@@ -17,9 +17,10 @@ from chatapp.models.billing import reservations
 from chatapp.models.billing.reservations import Reservation
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.branch_history import BranchHistory
-from chatapp.models.conversations.conversation import TEMPORARY, Conversation
+from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.titled import TEMPORARY
 from chatapp.models.platform.tool_servers import ToolServer
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 from chatapp.models.policies.review_policies import ReviewPolicy

@@ -20,8 +20,7 @@ from django.db.models.functions import Length
 from django.utils import timezone
 
 from chatapp.models.audit import AuditDetail
-from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.conversation_querysets import ConversationQuerySet
+from chatapp.models.conversations.conversation import Conversation, ConversationQuerySet
 from chatapp.models.conversations.folders import is_held
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.conversations.messages import Message

@@ -6,8 +6,7 @@ from uuid import UUID
 from django.db import models
 
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.conversation_querysets import ConversationQuerySet
+from chatapp.models.conversations.conversation import Conversation, ConversationQuerySet
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.policies.review_policies import ReviewPolicy
 from chatapp.models.review.conversation_facets import ConversationFacet, of_flag

@@ -20,8 +20,9 @@ from django.utils import timezone
 
 from chatapp.db.locks import one_at_a_time
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations.conversation import UNINDEXED_TITLE, Conversation
+from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.messages import Message, texts_of
+from chatapp.models.conversations.titled import UNINDEXED_TITLE
 from chatapp.models.review.rules import await_judging, judge_some
 from chatapp.models.search import full_text
 from chatapp.models.search.full_text import Row

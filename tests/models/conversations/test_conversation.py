@@ -23,7 +23,7 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.models.conversations.conversation import MAX_TITLE_LENGTH
+from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import History
@@ -264,7 +264,7 @@ def test_renaming_does_not_reorder_the_list(conversation: Conversation, carol: U
 def test_erasing_deletes_all_of_a_conversation_and_nothing_else(
     conversation: Conversation, gateway: Upstream, carol: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatapp.models.conversations.conversation.ERASED_AT_ONCE", 2)
+    monkeypatch.setattr("chatapp.models.conversations.erasable.ERASED_AT_ONCE", 2)
     for erased in (carol.conversations.create(title="Kept"), conversation):
         prompt, first = answered(erased, gateway, "Why?")
         ReplyImage.objects.create(message=first, position=0, media_type="image/gif", data=b"GIF")
@@ -283,7 +283,7 @@ def test_erasing_deletes_all_of_a_conversation_and_nothing_else(
 def test_a_failed_erasure_leaves_a_shorter_but_whole_thread(
     conversation: Conversation, gateway: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatapp.models.conversations.conversation.ERASED_AT_ONCE", 2)
+    monkeypatch.setattr("chatapp.models.conversations.erasable.ERASED_AT_ONCE", 2)
     prompt, first = answered(conversation, gateway, "Why?")
     answered(conversation, gateway, "And?", first)
     erase_once(conversation, monkeypatch)

@@ -26,7 +26,7 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Broken
-from chatapp.models.conversations.conversation import ERASED_AT_ONCE
+from chatapp.models.conversations.erasable import ERASED_AT_ONCE
 from chatapp.models.policies import legal_holds
 from chatapp.models.retention import run
 from chatapp.models.retention.run import RetentionRun

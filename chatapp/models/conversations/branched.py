@@ -1,0 +1,126 @@
+"""The branches of a conversation: the one that its owner reads, and its parts that a page shows."""
+
+import uuid
+from collections.abc import Sequence
+
+from django.db import models
+
+from chatapp.models.conversations import branches
+from chatapp.models.conversations.branch_history import (
+    BranchHistory,
+    branch_history,
+    branch_history_until,
+)
+from chatapp.models.conversations.messages import Message, streaming_in
+from chatapp.models.conversations.thread_pages import ThreadPage
+from chatapp.models.refusals import NotHere
+
+
+class Branched(models.Model):
+    """Finds branches of a conversation, and records which one its owner read last."""
+
+    # The last message of the branch that its owner read last. If it no longer exists, the newest
+    # branch is shown.
+    active_leaf = models.UUIDField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def said(self, through: uuid.UUID | None) -> BranchHistory:
+        """Return the branch through this message, as it is sent to an upstream; see `branches`."""
+        return branch_history(self.pk, through, self.active_leaf)
+
+    def said_until(self, message: uuid.UUID | None) -> BranchHistory:
+        """Return the branch up to and including this message, as it is sent to an upstream."""
+        return branch_history_until(self.pk, message)
+
+    def standing(self, through: uuid.UUID | None = None) -> ThreadPage:
+        """Return the branch of the streaming reply, or else of this message, without messages.
+
+        Only its end is read; see `ThreadPage`.
+        """
+        streaming = streaming_in(self.pk)
+        for one in streaming[:1]:
+            # If several models were asked at once, the person may have chosen one reply by now.
+            through = one.parent_id if one.parent_id == self.active_leaf else one.pk
+        return self._branch(through, streaming)
+
+    def view(self, through: uuid.UUID | None = None) -> ThreadPage:
+        """Return the newest messages of the branch that `standing` finds."""
+        return self.standing(through).newest()
+
+    def view_around(self, at: uuid.UUID) -> ThreadPage:
+        """Return this message and those around it. Raises `NotHere`."""
+        return self._branch_of(at, streaming_in(self.pk)).around(at)
+
+    def opened_around(self, at: uuid.UUID) -> ThreadPage:
+        """Return `view_around(at)`, and make its branch the one that the owner reads.
+
+        Raises `NotHere`.
+        """
+        return self._opened(self.view_around(at))
+
+    def opened_at_end(self, of: uuid.UUID) -> ThreadPage:
+        """Return the newest messages of its branch, and make that the one that the owner reads.
+
+        Raises `NotHere`.
+        """
+        return self._opened(self._branch_of(of, streaming_in(self.pk)).newest())
+
+    def prompts(self, of: uuid.UUID | None) -> list[uuid.UUID]:
+        """Return the ids of the prompts on the branch of this message, oldest first.
+
+        Uses the branch that `standing` finds if there is no such message.
+        """
+        try:
+            return (self._branch_of(of) if of else self.standing()).prompts()
+        except NotHere:
+            return self.standing().prompts()
+
+    def earlier(self, than: uuid.UUID) -> ThreadPage:
+        """Return the messages before this one. Raises `NotHere`."""
+        return self._branch_of(than).before(than)
+
+    def later(self, than: uuid.UUID) -> ThreadPage:
+        """Return the messages after this one. Raises `NotHere`."""
+        return self._branch_of(than).after(than)
+
+    def read(self, through: uuid.UUID) -> None:
+        """Make the branch of this message the one that the owner reads. Raises `NotHere`."""
+        self._activate(self._branch_of(through))
+
+    def go_on_from(self, message: uuid.UUID | None) -> None:
+        """Make the branch through this message the active one, or the newest if it is None."""
+        self._activate(self._branch(message) if message else ThreadPage(self, []))
+
+    def _opened(self, view: ThreadPage) -> ThreadPage:
+        # Following a link to one of several replies shown side by side does not choose it.
+        is_choice = view.end is not None and view.end.parent_id == self.active_leaf
+        if view.leaf != self.active_leaf and not is_choice:
+            self._activate(view)
+        return view
+
+    def _activate(self, view: ThreadPage) -> None:
+        self.active_leaf = view.leaf
+        stored = type(self)._default_manager.filter(pk=self.pk)
+        stored.update(active_leaf=self.active_leaf)
+
+    def _branch(self, through: uuid.UUID | None, streaming: Sequence[Message] = ()) -> ThreadPage:
+        """Return the branch without messages.
+
+        It ends in all replies to its last prompt if none of them was chosen or continued.
+        """
+        end = branches.end(self.pk, through, self.active_leaf)
+        # Of replies asked for at once, `end` is the one stored last, so its slot is not 0.
+        if end is None or not end.slot or end.pk in (through, self.active_leaf):
+            return ThreadPage(self, [], end, streaming)
+        together = branches.parallel_replies(end)
+        if followed := branches.newest_continued(together):
+            return ThreadPage(self, [], branches.end(self.pk, followed, None), streaming)
+        return ThreadPage(self, [], together[0], streaming, together if len(together) > 1 else ())
+
+    def _branch_of(self, message: uuid.UUID, streaming: Sequence[Message] = ()) -> ThreadPage:
+        present = Message.objects.filter(conversation=self.pk, deleted_at=None)
+        if not present.filter(pk=message).exists():
+            raise NotHere
+        return self._branch(message, streaming)

@@ -111,7 +111,7 @@ def _message_record(message: Message) -> dict[str, object]:
         "created_at": message.created_at.isoformat(),
         "deleted_at": _moment(message.deleted_at),
         "is_continuation": message.is_continuation,
-        "content": message.content if message.is_prompt else message.said,
+        "content": message.content if message.is_prompt else message.answer_text,
         "reasoning": "\n\n".join(one.reasoning for one in message.rounds if one.reasoning),
         "tool_calls": [_tool_call_record(run) for one in message.rounds for run in one.tool_runs],
         "extras": message.extras_record,

@@ -119,7 +119,7 @@ def filed(request: HttpRequest, project: UUID | None) -> dict[str, object]:
 def _by_day(request: HttpRequest, page: Page, *, has_today: bool = False) -> dict[str, object]:
     """Return a page's rows, each with the heading above it, if any."""
     headings = Headings(timezone.now(), zone_of(request.COOKIES.get("utc-offset", "")))
-    below, above = _place(request, "before"), _place(request, "after")
+    below, above = _position(request, "before"), _position(request, "after")
     if below or (has_today and not page.has_newer):
         headings.next(below.used if below else timezone.now())  # this heading is already there
     return {
@@ -138,22 +138,22 @@ def _page(request: HttpRequest, folder: Folder, project: str) -> Page:
     if is_first:  # needed by every page of the chat, so build no querysets for it
         return lists.first_page(user)
     found = _found(user, folder, project)
-    if place := _place(request, "before"):
-        return lists.next_page(user, place) if is_list else lists.page_below(found, place)
-    if place := _place(request, "after"):
-        return lists.previous_page(user, place) if is_list else lists.page_above(found, place)
+    if position := _position(request, "before"):
+        return lists.next_page(user, position) if is_list else lists.page_below(found, position)
+    if position := _position(request, "after"):
+        return lists.previous_page(user, position) if is_list else lists.page_above(found, position)
     return _page_from(request, found)
 
 
 def _page_from(request: HttpRequest, found: ConversationQuerySet) -> Page:
     """Return as many rows as the browser showed, from its first one on."""
     rows = _rows(request.GET.get("rows", ""))
-    if place := _place(request, "at"):
-        return lists.page_with(found, place, rows)
+    if position := _position(request, "at"):
+        return lists.page_with(found, position, rows)
     return lists.page_from_top(found, rows)
 
 
-def _place(request: HttpRequest, name: str) -> ListPosition | None:
+def _position(request: HttpRequest, name: str) -> ListPosition | None:
     used = moment_of(request.GET.get(name, ""))
     pk = uuid_of(request.GET.get("id", ""))
     return ListPosition(used, pk) if used and pk else None

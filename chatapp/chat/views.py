@@ -248,7 +248,7 @@ def reply_markdown(request: HttpRequest, pk: UUID) -> HttpResponse:
     assert isinstance(request.user, User)
     replies = Message.objects.of(request.user).filter(role=Message.Role.ASSISTANT)
     reply = get_object_or_404(replies.defer("logprobs"), pk=pk)
-    return HttpResponse(reply.said, content_type="text/markdown; charset=utf-8")
+    return HttpResponse(reply.answer_text, content_type="text/markdown; charset=utf-8")
 
 
 @require_GET

@@ -27,14 +27,14 @@ COLUMNS = """
 """
 NEWEST = f"""
   newest AS (
-    SELECT {COLUMNS.format(of="last")}, 0 AS place FROM chatapp_message AS last
+    SELECT {COLUMNS.format(of="last")}, 0 AS depth FROM chatapp_message AS last
     WHERE last.id = {{end}} AND last.deleted_at IS NULL
     UNION ALL
-    SELECT {COLUMNS.format(of="above")}, place + 1
+    SELECT {COLUMNS.format(of="above")}, depth + 1
     FROM newest JOIN chatapp_message AS above ON above.id = newest.parent_id
-    WHERE place < {FEW - 1} AND above.deleted_at IS NULL
+    WHERE depth < {FEW - 1} AND above.deleted_at IS NULL
   )
-SELECT * FROM newest ORDER BY place
+SELECT * FROM newest ORDER BY depth
 """  # noqa: S608 - our own
 NEWEST_OF_BRANCH = f"{branches.START}, {NEWEST.format(end=f'({branches.TO_END})')}"
 NEWEST_UNTIL = f"WITH RECURSIVE {NEWEST.format(end='%s')}"
@@ -137,9 +137,9 @@ def branch_history_until(conversation: UUID, message: UUID | None) -> BranchHist
 def _branch(conversation: UUID, newest: Sequence[Any]) -> BranchHistory:
     newer = [BranchMessage(*columns) for *columns, _ in newest]
     known, instead_of = BranchHistory(), None
-    for place, one in enumerate(newer):
+    for index, one in enumerate(newer):
         if found := _remembered.get(one.stored_pk):
-            known, instead_of, newer = found, one.stored_pk, newer[:place]
+            known, instead_of, newer = found, one.stored_pk, newer[:index]
             break
     else:
         if len(newer) == FEW:

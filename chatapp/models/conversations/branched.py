@@ -26,11 +26,11 @@ class Branched(models.Model):
     class Meta:
         abstract = True
 
-    def said(self, through: uuid.UUID | None) -> BranchHistory:
+    def history_through(self, through: uuid.UUID | None) -> BranchHistory:
         """Return the branch through this message, as it is sent to an upstream; see `branches`."""
         return branch_history(self.pk, through, self.active_leaf)
 
-    def said_until(self, message: uuid.UUID | None) -> BranchHistory:
+    def history_until(self, message: uuid.UUID | None) -> BranchHistory:
         """Return the branch up to and including this message, as it is sent to an upstream."""
         return branch_history_until(self.pk, message)
 

@@ -53,7 +53,7 @@ WITH RECURSIVE
       )
     )
   ),
-  after(id, place) AS (
+  after(id, depth) AS (
     SELECT id, 0 FROM start
     UNION ALL
     SELECT (
@@ -61,27 +61,27 @@ WITH RECURSIVE
       WHERE child.parent_id = after.id AND child.deleted_at IS NULL
       ORDER BY child.choice, child.sequence DESC NULLS LAST, child.created_at DESC, child.id DESC
       LIMIT 1
-    ), place + 1
+    ), depth + 1
     FROM after WHERE after.id IS NOT NULL
   )
 """
-TO_END = "SELECT id FROM after WHERE id IS NOT NULL ORDER BY place DESC LIMIT 1"
+TO_END = "SELECT id FROM after WHERE id IS NOT NULL ORDER BY depth DESC LIMIT 1"
 # From a message up to another one or to the first prompt, at most so many steps.
 WALK = """
-WITH RECURSIVE upwards(id, parent_id, place) AS (
+WITH RECURSIVE upwards(id, parent_id, depth) AS (
   SELECT id, parent_id, 0 FROM chatapp_message WHERE id = %s
   UNION ALL
-  SELECT above.id, above.parent_id, place + 1
+  SELECT above.id, above.parent_id, depth + 1
   FROM upwards JOIN chatapp_message AS above ON above.id = upwards.parent_id
-  WHERE upwards.id IS DISTINCT FROM %s AND place < %s
+  WHERE upwards.id IS DISTINCT FROM %s AND depth < %s
 )
 """
-UPWARDS = "SELECT id FROM upwards ORDER BY place"
-DOWNWARDS = "SELECT id FROM upwards ORDER BY place DESC LIMIT %s"
+UPWARDS = "SELECT id FROM upwards ORDER BY depth"
+DOWNWARDS = "SELECT id FROM upwards ORDER BY depth DESC LIMIT %s"
 TYPED = """
 SELECT id FROM upwards JOIN chatapp_message AS typed USING (id)
 WHERE typed.role = 'user' AND NOT typed.is_continuation AND typed.deleted_at IS NULL
-ORDER BY place DESC
+ORDER BY depth DESC
 """
 ANY = 2**31 - 1
 

@@ -56,13 +56,13 @@ def first_page(user: User) -> Page:
     return _beginning(_FIRST.all(user.pk, False), PAGE)
 
 
-def next_page(user: User, place: ListPosition) -> Page:
+def next_page(user: User, position: ListPosition) -> Page:
     """Return the page below a row of the same list."""
-    return _after(_BELOW.all(user.pk, False, place.used, place.pk))
+    return _after(_BELOW.all(user.pk, False, position.used, position.pk))
 
 
-def previous_page(user: User, place: ListPosition) -> Page:
-    return _before(_ABOVE.all(user.pk, False, place.used, place.pk))
+def previous_page(user: User, position: ListPosition) -> Page:
+    return _before(_ABOVE.all(user.pk, False, position.used, position.pk))
 
 
 def pinned(user: User) -> list[Row]:
@@ -73,19 +73,19 @@ def page_from_top(folder: ConversationQuerySet, rows: int = PAGE) -> Page:
     return _beginning(list(_as_rows(folder)[: rows + 1]), rows)
 
 
-def page_below(folder: ConversationQuerySet, place: ListPosition) -> Page:
-    return _after(list(_as_rows(folder.after(place.used, place.pk))[: PAGE + 1]))
+def page_below(folder: ConversationQuerySet, position: ListPosition) -> Page:
+    return _after(list(_as_rows(folder.after(position.used, position.pk))[: PAGE + 1]))
 
 
-def page_above(folder: ConversationQuerySet, place: ListPosition) -> Page:
-    return _before(list(_as_rows(folder.since(place.used, place.pk))[: PAGE + 1]))
+def page_above(folder: ConversationQuerySet, position: ListPosition) -> Page:
+    return _before(list(_as_rows(folder.since(position.used, position.pk))[: PAGE + 1]))
 
 
-def page_with(folder: ConversationQuerySet, place: ListPosition, rows: int) -> Page:
-    """Return a page of so many rows, starting with the one at `place`."""
-    is_above = folder.since(place.used, place.pk).exists()
-    rest = folder.filter(updated_at__lte=place.used)
-    found = page_from_top(rest.exclude(updated_at=place.used, pk__gt=place.pk), rows)
+def page_with(folder: ConversationQuerySet, position: ListPosition, rows: int) -> Page:
+    """Return a page of so many rows, starting with the one at `position`."""
+    is_above = folder.since(position.used, position.pk).exists()
+    rest = folder.filter(updated_at__lte=position.used)
+    found = page_from_top(rest.exclude(updated_at=position.used, pk__gt=position.pk), rows)
     return Page(found.rows, is_above, found.has_older)
 
 

@@ -253,7 +253,7 @@ class Message(StoredReply):
         if self.usage_so_far:
             usage = Usage(**self.usage_so_far)
         else:
-            history = self.conversation.said_until(self.parent_id).history()
+            history = self.conversation.history_until(self.parent_id).history()
             reply = Reply()
             reply.reasoning_parts = [self.reasoning]
             reply.answer_parts, reply.refusal_parts = [self.content], [self.refusal]
@@ -299,8 +299,8 @@ class Message(StoredReply):
     def image_rows(self) -> list[ReplyImage]:
         """The new images as unsaved rows."""
         return [
-            ReplyImage(message=self, position=place, media_type=one.media_type, data=one.data)
-            for place, one in enumerate(self.new_images)
+            ReplyImage(message=self, position=position, media_type=one.media_type, data=one.data)
+            for position, one in enumerate(self.new_images)
         ]
 
     def other_choice(self, reply: Reply, ending: Ending) -> "Message":

@@ -159,7 +159,7 @@ class StoredReply(models.Model):
         return self.ending not in WHOLE and bool(self.content or self.earlier_rounds)
 
     @property
-    def said(self) -> str:
+    def answer_text(self) -> str:
         """The answer text of all rounds, as the model wrote it."""
         texts = (text for round in self.rounds for text in (round.content, round.refusal))
         return "\n\n".join(filter(None, texts))

@@ -141,7 +141,7 @@ class Prompt:
         """Return the conversation of the prompt and the branch that it follows."""
         if self.conversation:
             conversation = Conversation.held(user, self.conversation)
-            return conversation, conversation.said(self.parent)
+            return conversation, conversation.history_through(self.parent)
         # If the project is gone or isn't this person's, the conversation begins without one.
         project = user.projects.filter(pk=self.project).first() if self.project else None
         title = TEMPORARY if self.is_temporary else Conversation.title_of(self.text)
@@ -186,7 +186,7 @@ class Edit(Prompt):
         if not edited.is_prompt or edited.is_continuation:
             raise Refused("You can only edit your own prompts.")
         conversation = edited.conversation
-        return conversation, conversation.said_until(edited.parent_id)
+        return conversation, conversation.history_until(edited.parent_id)
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Retry:
             conversation = prompt.conversation = named.conversation
             reply = conversation.answer(prompt, upstream, self.model.name, streamed_by)
             reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
-            before = conversation.said_until(prompt.parent_id)
+            before = conversation.history_until(prompt.parent_id)
             reservation = _reserve(user, before, prompt, [reply]).get(reply.pk)
         servers = _tool_servers(upstream, user)
         return Turn(

@@ -53,7 +53,7 @@ class Untitled:
     def history(self) -> History:
         """The messages sent to the model."""
         prompt = self.prompt.content or self.first_words  # a continuation has no text of its own
-        return History.of(messages_for(prompt, self.reply.said))
+        return History.of(messages_for(prompt, self.reply.answer_text))
 
     def claim(self, process: UUID) -> "Claimed | None":
         """Reserve the title, so that nobody else requests it.
@@ -118,7 +118,7 @@ class Titles:
         conversation = reply.conversation
         is_untitled = conversation.titled_by == Conversation.TitledBy.PROMPT
         is_untitled &= conversation.has_title_model and not conversation.is_temporary
-        if is_untitled and reply.ending in WHOLE and reply.said:
+        if is_untitled and reply.ending in WHOLE and reply.answer_text:
             self._waiting.setdefault(conversation.pk, Untitled(conversation, prompt, reply))
         if self._has_ended or self.is_running(conversation.pk):
             return

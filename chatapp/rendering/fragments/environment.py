@@ -42,7 +42,7 @@ FILTERS = (
     words.left_out_sentence,
     words.model_name,
     words.moment,
-    words.place,
+    words.sibling_position,
     words.round_usage,
     words.seconds,
     words.state_words,

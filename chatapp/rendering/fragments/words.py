@@ -119,7 +119,7 @@ def is_long(prompt: str) -> bool:
     return prompt.count("\n") >= LONG_LINES or len(prompt) > LONG_CHARACTERS
 
 
-def place(message: Message, siblings: list[Message]) -> SiblingPosition:
+def sibling_position(message: Message, siblings: list[Message]) -> SiblingPosition:
     ids = [sibling.pk for sibling in siblings]
     index = ids.index(message.pk)
     return SiblingPosition(

@@ -95,7 +95,7 @@ def test_a_branch_leads_through_the_given_message_to_the_last_read_or_newest_one
         assert conversation.view(through).thread == expected
         # The second time it comes from what the first one remembered.
         with patch.object(said_module, "FEW", 2):
-            found = [conversation.said(through) for _ in range(2)]
+            found = [conversation.history_through(through) for _ in range(2)]
         prompts = [one for one in contents(found[0]) if one != NO_ANSWER]  # there are no replies
         assert prompts == [one.content for one in expected]
         assert found[0] == found[1]
@@ -114,11 +114,11 @@ def test_a_message_of_another_conversation_is_ignored(
     first = answered(conversation, gateway, "Why?")
     other = Conversation(user=conversation.user, title="Another")
     theirs = answered(other, gateway, "Secret")
-    assert contents(conversation.said(theirs[1].pk)) == ["Why?", "To Why?"]
-    assert contents(other.said(first[1].pk)) == ["Secret", "To Secret"]
+    assert contents(conversation.history_through(theirs[1].pk)) == ["Why?", "To Why?"]
+    assert contents(other.history_through(first[1].pk)) == ["Secret", "To Secret"]
     conversation.active_leaf = theirs[1].pk
     assert conversation.view(theirs[1].pk).thread == [*first]
-    assert contents(conversation.said(None)) == ["Why?", "To Why?"]
+    assert contents(conversation.history_through(None)) == ["Why?", "To Why?"]
 
 
 def test_the_history_for_an_upstream_is_read_in_one_query(
@@ -131,12 +131,12 @@ def test_the_history_for_an_upstream_is_read_in_one_query(
         return [one for message in messages for one in message.as_chat_messages(asked)]
 
     with django_assert_num_queries(1):
-        found = conversation.said(None).history(asked).messages
+        found = conversation.history_through(None).history(asked).messages
     assert found == expected()
     messages[1].earlier_rounds = [round_of_a_call().as_record()]
     messages[1].save()
     with django_assert_num_queries(2):
-        found = conversation.said(None).history(asked).messages
+        found = conversation.history_through(None).history(asked).messages
     assert found == expected()
     assert [one["role"] for one in found] == ["user", "assistant", "tool", "assistant"]
 
@@ -155,19 +155,19 @@ def test_the_next_turn_of_a_long_branch_reads_only_new_messages(
         return [text for one in texts[:count] for text in (one, f"To {one}")]
 
     with django_assert_num_queries(2):
-        assert contents(conversation.said(None)) == expected(FEW)
+        assert contents(conversation.history_through(None)) == expected(FEW)
     texts.append("And now?")
     turns.append(answered(conversation, gateway, texts[-1], reply))
     with django_assert_num_queries(1):
-        found = conversation.said(None)
+        found = conversation.history_through(None)
     assert contents(found) == expected(FEW + 1)
     assert (found.end, found.length) == (turns[-1][1].pk, 2 * FEW + 2)
     assert found.history() == History.of(found.history().messages)
-    assert contents(conversation.said_until(turns[3][1].pk)) == expected(4)
+    assert contents(conversation.history_until(turns[3][1].pk)) == expected(4)
     Deletion(turns[10][0].pk).store(conversation.user)
     conversation.refresh_from_db()
-    assert contents(conversation.said(turns[-1][1].pk)) == expected(10)
-    assert contents(conversation.said_until(turns[-1][1].pk)) == []
+    assert contents(conversation.history_through(turns[-1][1].pk)) == expected(10)
+    assert contents(conversation.history_until(turns[-1][1].pk)) == []
 
 
 def test_an_interrupted_reply_is_read_again(conversation: Conversation, gateway: Upstream) -> None:
@@ -176,9 +176,9 @@ def test_an_interrupted_reply_is_read_again(conversation: Conversation, gateway:
         _, reply = answered(conversation, gateway, f"Number {number}?", reply)
     assert reply
     Message.objects.filter(pk=reply.pk).update(ending="interrupted", content="Half")
-    assert contents(conversation.said(None))[-1] == "Half"
+    assert contents(conversation.history_through(None))[-1] == "Half"
     Message.objects.filter(pk=reply.pk).update(ending="complete", content="Half and whole")
-    assert contents(conversation.said(None))[-1] == "Half and whole"
+    assert contents(conversation.history_through(None))[-1] == "Half and whole"
 
 
 def test_remembered_branches_are_evicted_when_the_memory_limit_is_reached(
@@ -188,7 +188,7 @@ def test_remembered_branches_are_evicted_when_the_memory_limit_is_reached(
     for number in range(FEW):
         _, reply = answered(conversation, gateway, f"Number {number}?", reply)
     remembered = said_module._Remembered()  # noqa: SLF001
-    branch = conversation.said(None)
+    branch = conversation.history_through(None)
     most = 3 * branch.plain.text_bytes
     with patch.object(said_module, "REMEMBERED_BYTES", most):
         for number in range(4):
@@ -208,7 +208,7 @@ def test_no_statement_looks_at_other_peoples_messages(
     with CaptureQueriesContext(connection) as queries:
         conversation.view()
         conversation.view_around(reply.pk)
-        conversation.said(reply.pk)
+        conversation.history_through(reply.pk)
     with connection.cursor() as cursor:
         for query in queries.captured_queries:
             cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")

@@ -100,7 +100,7 @@ def test_the_newest_branch_is_shown_if_the_one_read_last_was_deleted(
     end(second, reply_of("Or so."))
     Message.objects.filter(pk=second.pk).update(deleted_at=timezone.now())
     assert conversation.view().thread == [prompt, first]
-    branch = conversation.said(None)
+    branch = conversation.history_through(None)
     assert (branch.end, branch.length) == (first.pk, 2)
     assert conversation.view().thread[-1].siblings == [first]
     assert conversation.view(second.pk).thread == [prompt, first]

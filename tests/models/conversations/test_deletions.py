@@ -43,7 +43,7 @@ def test_deleted_messages_are_not_sent_to_the_upstream(
 ) -> None:
     Deletion(turns[2].pk).store(carol)
     conversation.refresh_from_db()
-    branch = conversation.said(turns[3].pk)
+    branch = conversation.history_through(turns[3].pk)
     assert (branch.end, branch.length) == (turns[1].pk, 2)
 
 

@@ -203,5 +203,5 @@ def test_a_new_chat_preselects_the_first_of_the_models(carol: User, turn: Turn) 
 
 def test_only_one_branch_is_sent(turn: Turn) -> None:
     end_all(turn)
-    said = conversation_of(turn).said(turn.reply.pk)
-    assert (said.end, said.length) == (turn.reply.pk, 2)
+    history = conversation_of(turn).history_through(turn.reply.pk)
+    assert (history.end, history.length) == (turn.reply.pk, 2)

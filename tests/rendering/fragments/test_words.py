@@ -72,8 +72,8 @@ def test_every_state_of_a_tool_call_has_words() -> None:
 
 def test_a_reply_has_a_place_among_its_siblings() -> None:
     first, second = Message(), Message()
-    assert words.place(first, [first, second]) == words.SiblingPosition(1, None, second)
-    assert words.place(second, [first, second]) == words.SiblingPosition(2, first, None)
+    assert words.sibling_position(first, [first, second]) == words.SiblingPosition(1, None, second)
+    assert words.sibling_position(second, [first, second]) == words.SiblingPosition(2, first, None)
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,9 @@ def _values(seeded: random.Random) -> dict[str, list[Wish]]:
     days = [today - timedelta(seeded.randrange(DAYS)) for _ in range(8)]
     rules = [f"rule-{ReviewRule.objects.get(name=one).pk}" for one in RULES]
     return {
-        "person": [{"person": one} for one in persons],
-        "since": [{"since": one} for one in days],
-        "until a day": [{"until": one} for one in days],
+        "person": [{"person": person} for person in persons],
+        "since": [{"since": day} for day in days],
+        "until a day": [{"until": day} for day in days],
         "model": [{"model": one} for one in MODELS],
         "upstream": [{"upstream": Upstream.objects.get(name=one).pk} for one in UPSTREAMS],
         "tool": [{"tool": one} for one in (*TOOLS, "none such")],

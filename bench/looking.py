@@ -139,7 +139,7 @@ def pages(every: Wishes) -> Found:
 
     def asked(*pages: tuple[Client, str]) -> tuple[None, list[float]]:
         ask(*pages[0])  # so that nothing is done for the first time later
-        return None, [took(ask, *one) for one in pages]
+        return None, [took(ask, *page) for page in pages]
 
     browser, some = client_of(reviewer()), list(reviewable().order_by("?")[:PAGES])
     came = query_of(FilterForm({"model": "seldom"}, reviewer=reviewer()))

@@ -41,7 +41,7 @@ def fill() -> None:
     for number, group in enumerate(groups):
         group.user_set.set(people[number::GROUPS])
     with transaction.atomic(), connection.cursor() as cursor:
-        DailyUsage.objects.bulk_create(_rows([one.pk for one in people]), batch_size=AT_ONCE)
+        DailyUsage.objects.bulk_create(_rows([person.pk for person in people]), batch_size=AT_ONCE)
         month = rollup.MONTH[connection.vendor].format(day="day")
         sums = ", ".join(f"sum({name})" for name in SUMS)
         cursor.execute(

@@ -55,7 +55,7 @@ def open_to(offers: Iterable[Offer], permitted: Permitted) -> list[Offer]:
     found = []
     for offer in offers:
         pk = offer.upstream.pk
-        models = tuple(one for one in offer.models if permitted.may_ask(pk, one.id))
+        models = tuple(model for model in offer.models if permitted.may_ask(pk, model.id))
         if models or (not offer.models and permitted.may_ask(pk, "")):
             found.append(replace(offer, models=models))
     return found
@@ -190,7 +190,9 @@ class Catalogue:
             offer = replace(offer, models=before.models)  # it probably still has these
         self._known[_key(upstream)] = (time.monotonic(), offer)
         if offer.models:
-            _listed_names[upstream.pk] = {one.id: one.name for one in offer.models if one.name}
+            _listed_names[upstream.pk] = {
+                model.id: model.name for model in offer.models if model.name
+            }
             if self._heard and (not before or before.models != offer.models):
                 task = asyncio.create_task(self._heard(upstream, offer.models))
                 self._callbacks.add(task)  # keeps a reference; nobody awaits it

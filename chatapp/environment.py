@@ -124,7 +124,7 @@ def first_origin(origins: list[str], needed_by: str) -> str:
 
     If there is none, return "", or raise if the setting `needed_by` depends on it.
     """
-    found = next((one for one in origins if "*" not in one), "")
+    found = next((origin for origin in origins if "*" not in origin), "")
     if needed_by and not found:
         raise ImproperlyConfigured(
             f"{needed_by} needs an address for the links in emails. Set CSRF_TRUSTED_ORIGINS to "

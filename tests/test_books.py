@@ -231,8 +231,8 @@ def check_that_everything_is_booked_once(total: int, replies: int) -> None:
     assert replied.count() == with_usage.count() == Usage.objects.count() == replies
     assert Usage.objects.aggregate(sum=Sum("total_tokens"))["sum"] == total
     conversations = Conversation.objects.with_usage()
-    assert sum(one.total_tokens for one in conversations) == total
-    assert sum(one.reply_count for one in conversations) == replies
+    assert sum(conversation.total_tokens for conversation in conversations) == total
+    assert sum(conversation.reply_count for conversation in conversations) == replies
 
 
 # Requests that were not sent or not answered

@@ -17,7 +17,9 @@ def private_names(tree: ast.AST) -> Iterator[str]:
             case ast.ImportFrom(names=names):
                 yield from (one.name for one in names if PRIVATE.search(one.name))
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments):
-                literals = [one.value for one in arguments if isinstance(one, ast.Constant)]
+                literals = [
+                    argument.value for argument in arguments if isinstance(argument, ast.Constant)
+                ]
                 if name in ("setattr", "delattr", "getattr"):
                     yield from (one for one in map(str, literals[:1]) if PRIVATE.search(one))
 

@@ -31,5 +31,7 @@ async def _p50(browser: Browser, prompts: int) -> dict[str, float]:
     await asyncio.gather(*(tab.reply_ended() for tab in tabs))
     requests = [await browser.request_of(order) for order in orders]
     await browser.close_tabs()
-    times = [(one.arrived_at - at) * 1000 for one, at in zip(requests, sent_at, strict=True)]
+    times = [
+        (request.arrived_at - at) * 1000 for request, at in zip(requests, sent_at, strict=True)
+    ]
     return {"p50": median(times)}

@@ -91,7 +91,7 @@ async def _rate(browser: Browser, replies: int, quick: bool) -> float:
                 for tab in tabs:
                     tab.latencies.clear()
                 await asyncio.sleep(seconds)
-                latencies = [one for tab in tabs for one in tab.latencies]
+                latencies = [latency for tab in tabs for latency in tab.latencies]
             if percentile(latencies, 99) * 1000 <= P99_MS:
                 return len(latencies) / seconds
     return 0.0

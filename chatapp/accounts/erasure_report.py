@@ -106,9 +106,9 @@ class Report:
 def references() -> Iterator[tuple[type[models.Model], str, type[models.Model]]]:
     """Yield each foreign key to a person or conversation: its model, field name, and target."""
     for model in apps.get_models(include_auto_created=True):
-        for one in model._meta.local_concrete_fields:
-            if one.is_relation and one.related_model in (User, Conversation):
-                yield model, one.name, one.related_model
+        for column in model._meta.local_concrete_fields:
+            if column.is_relation and column.related_model in (User, Conversation):
+                yield model, column.name, column.related_model
 
 
 def _words(label: str) -> str:

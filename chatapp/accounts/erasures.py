@@ -36,7 +36,7 @@ def write(person: User) -> None:
 
 
 def append(erasures: list[Erasure]) -> None:
-    lines = b"".join(msgspec.json.encode(one) + b"\n" for one in erasures)
+    lines = b"".join(msgspec.json.encode(erasure) + b"\n" for erasure in erasures)
     descriptor = os.open(file(), _APPENDING, 0o600)
     try:
         size = os.fstat(descriptor).st_size
@@ -66,6 +66,6 @@ def read(path: Path) -> list[Erasure]:
 
 def still_here(erasures: list[Erasure]) -> list[User]:
     """Return erased people whose accounts exist: the database is older than their erasure."""
-    known = {(one.person, one.joined) for one in erasures}
-    people = User.objects.in_bulk({one.person for one in erasures}).values()
+    known = {(erasure.person, erasure.joined) for erasure in erasures}
+    people = User.objects.in_bulk({erasure.person for erasure in erasures}).values()
     return [person for person in people if (person.pk, person.date_joined) in known]

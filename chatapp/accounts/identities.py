@@ -51,7 +51,7 @@ def is_of(issuer: str, identity: SocialAccount) -> bool:
 def documents_of(identity: SocialAccount) -> list[Mapping[str, Any]]:
     """Return the stored claims: the ID token's and the userinfo's, if present."""
     documents = [identity.extra_data.get(name) for name in ("id_token", "userinfo")]
-    return [one for one in documents if isinstance(one, dict)]
+    return [document for document in documents if isinstance(document, dict)]
 
 
 def stored_issuer(identity: SocialAccount) -> str:

@@ -104,4 +104,4 @@ def _claim_groups(person: User, claims: Mapping[str, Any]) -> None:
     claim = settings.CHATAPP_OIDC_GROUPS_CLAIM
     names = claims.get(claim) if claim else None
     if isinstance(names, list):
-        ClaimedGroup.claim(person, [str(one) for one in names[:MAX_GROUPS]])
+        ClaimedGroup.claim(person, [str(name) for name in names[:MAX_GROUPS]])

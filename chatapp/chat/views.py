@@ -209,7 +209,7 @@ def _to_begin_with(
     preset = project.preset if project else None
     used = Conversation.model_used_last_by(request.user)
     choices = (preset, used, installation.default_choice)
-    return [f"{one.upstream}/{one.name}" for one in choices if one]
+    return [f"{choice.upstream}/{choice.name}" for choice in choices if choice]
 
 
 def _suggestions(offers: list[Offer]) -> Sequence[str]:

@@ -120,8 +120,8 @@ class Query(Generic[M]):
         compiled: _Compiled, values: Sequence[object], connection: BaseDatabaseWrapper
     ) -> list[object]:
         return [
-            one.filled(values, connection) if isinstance(one, Parameter) else one
-            for one in compiled.parameters
+            parameter.filled(values, connection) if isinstance(parameter, Parameter) else parameter
+            for parameter in compiled.parameters
         ]
 
 
@@ -175,9 +175,13 @@ def _defaults(model: type[models.Model]) -> tuple[dict[str, object], dict[str, C
     """The defaults of its attributes: constant ones, and the callables that make the others."""
     fields = model._meta.concrete_fields
     factories = {
-        one.attname: one.default for one in fields if one.has_default() and callable(one.default)
+        field.attname: field.default
+        for field in fields
+        if field.has_default() and callable(field.default)
     }
-    constants = {one.attname: one.get_default() for one in fields if one.attname not in factories}
+    constants = {
+        field.attname: field.get_default() for field in fields if field.attname not in factories
+    }
     return constants, factories
 
 
@@ -239,7 +243,7 @@ class Update:
         self._fields = [*sets, *conditions]
         self._sql = (
             f"UPDATE {model._meta.db_table} SET {', '.join(f'{_column(one)} = %s' for one in sets)}"  # noqa: S608 - our own names
-            f" WHERE {' AND '.join(f'{_column(one)} = %s' for one in conditions)}"
+            f" WHERE {' AND '.join(f'{_column(condition)} = %s' for condition in conditions)}"
         )
 
     @property

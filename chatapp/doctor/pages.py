@@ -34,7 +34,9 @@ def page_headers(public: Public) -> Iterator[CheckResult]:
 
 def _caching(responses: Sequence[httpx.Response]) -> CheckResult:
     control = responses[-1].headers.get("cache-control", "")
-    cached = [name for one in responses for name in ("age", "x-cache") if _is_hit(one, name)]
+    cached = [
+        name for response in responses for name in ("age", "x-cache") if _is_hit(response, name)
+    ]
     if cached:
         return failed(
             "Caching",

@@ -59,7 +59,7 @@ class Serving:
         except ImproperlyConfigured:
             self._heartbeat.stop()
             raise
-        self._addresses = [one.getsockname()[:2] for one in sockets]
+        self._addresses = [socket.getsockname()[:2] for socket in sockets]
         self._server = create_server(
             self._loop,
             self._application(),

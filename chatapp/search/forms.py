@@ -98,7 +98,7 @@ class SearchForm(forms.Form):
     def _day(self, name: str, value: str) -> datetime:
         """Return the start of the day in the person's time zone."""
         if match := DAY.fullmatch(value):
-            year, month, day = (int(one or 1) for one in match.groups())
+            year, month, day = (int(group or 1) for group in match.groups())
             try:
                 return datetime(year, month, day, tzinfo=self._zone).astimezone(UTC)
             except (ValueError, OverflowError):

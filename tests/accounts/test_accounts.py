@@ -105,7 +105,7 @@ def test_the_sign_in_form_focuses_the_next_field(stranger: Client, alice: User) 
 
 def focused(page: str) -> list[str]:
     fields = parse(page).find_all("input")
-    return [one.attributes["name"] for one in fields if "autofocus" in one.attributes]
+    return [field.attributes["name"] for field in fields if "autofocus" in field.attributes]
 
 
 def test_a_wrong_password_does_not_sign_in(stranger: Client, alice: User) -> None:

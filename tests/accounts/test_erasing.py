@@ -184,7 +184,7 @@ def test_ten_thousand_messages_go_in_short_transactions(
     conversation = alice.conversations.create(title="Long")
     messages = [Message(conversation=conversation, role="assistant") for _ in range(10_000)]
     Message.objects.bulk_create(messages)
-    Usage.objects.bulk_create(Usage(message=one, provenance="unknown") for one in messages)
+    Usage.objects.bulk_create(Usage(message=message, provenance="unknown") for message in messages)
     steps: list[int] = []
     erase_some = Conversation.erase_newest
 

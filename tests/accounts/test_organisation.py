@@ -92,7 +92,7 @@ def test_claimed_groups_come_and_go_and_manual_ones_stay(provider: Provider) -> 
     events = AuditEvent.objects.filter(action="person.changed", person=carol.pk).order_by(
         "sequence"
     )
-    changes = [(one.detail.values["before"], one.detail.values["after"]) for one in events]
+    changes = [(event.detail.values["before"], event.detail.values["after"]) for event in events]
     assert changes == [([], ["H", "W"]), (["H", "W"], ["H", "R"]), (["H", "R"], ["H"])]
 
 

@@ -213,7 +213,7 @@ def test_the_list_opens_at_once_on_a_slow_machine(tab: Tab, picker: Locator) -> 
 
     def computed_ms() -> float:
         metrics = devtools.send("Performance.getMetrics")["metrics"]
-        taken: dict[str, float] = {one["name"]: one["value"] for one in metrics}
+        taken: dict[str, float] = {metric["name"]: metric["value"] for metric in metrics}
         return 1000 * taken["TaskDuration"]
 
     taken = []

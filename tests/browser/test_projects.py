@@ -308,8 +308,8 @@ def test_a_projects_list_follows_changes_in_another_tab(desk: Desk, filled: Tab)
 
 @pytest.mark.thorough
 def test_undo_moves_several_chats_back_to_where_they_were(filled: Tab) -> None:
-    for one in chats(filled).all():
-        one.locator("a").click(modifiers=["Control"])
+    for chat in chats(filled).all():
+        chat.locator("a").click(modifiers=["Control"])
     toolbar = filled.page.get_by_role("toolbar")
     toolbar.get_by_role("button", name="Move to…").click()
     dialog = filled.page.get_by_role("dialog", name="Move to a project")
@@ -384,8 +384,8 @@ def test_beside_the_archive_chats_move_by_menu_but_not_by_dragging(
 
 @pytest.mark.thorough
 def test_several_chats_are_dragged_out_of_a_project_and_back(filled: Tab) -> None:
-    for one in chats(filled).all():
-        one.locator("a").click(modifiers=["Control"])
+    for chat in chats(filled).all():
+        chat.locator("a").click(modifiers=["Control"])
     filled.page.locator("#project-chats").get_by_role("checkbox").first.drag_to(filled.sidebar)
     expect(filled.sidebar.get_by_role("link")).to_have_count(3)
     undo(filled)

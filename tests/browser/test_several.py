@@ -94,7 +94,7 @@ def test_four_models_are_added_and_answer_side_by_side(desk: Desk, upstream: Fak
     boxes = [columns(tab).nth(number).bounding_box() for number in range(4)]
     assert len({box["y"] for box in boxes if box}) == 1
     assert len({box["x"] for box in boxes if box}) == 4
-    models = [one.body["model"] for one in upstream.chat_requests]
+    models = [request.body["model"] for request in upstream.chat_requests]
     assert sorted(models) == sorted(NAMES)
     tab.reload()
     expect_endings(tab, *["complete"] * 4)

@@ -92,7 +92,7 @@ class Witness:
         assert {path for path in self.paths if not OWN_PATH.match(path)} == set()
         elements = page.evaluate(FOREIGN_ELEMENTS)
         assert elements
-        assert [one for one in elements if not is_listed(*one)] == []
+        assert [element for element in elements if not is_listed(*element)] == []
 
 
 def is_listed(tag: str, attributes: list[tuple[str, str]]) -> bool:

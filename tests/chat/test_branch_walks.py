@@ -115,7 +115,7 @@ class Walk(RuleBasedStateMachine):
     @rule(tab=TABS, pick=PICKS, count=st.integers(1, 3), ends=st.booleans())
     def edit(self, tab: int, pick: int, count: int, ends: bool) -> None:
         prompts = [self.rows[UUID(one[0])] for one in self.tabs[tab].shown if not one[2]]
-        if typed := [one for one in prompts if not one.is_continuation]:
+        if typed := [prompt for prompt in prompts if not prompt.is_continuation]:
             edited = typed[pick % len(typed)]
             asked = {"action": "edit", "edited": str(edited.pk)} | self._models(count)
             self._answers(ends=ends)
@@ -222,11 +222,11 @@ class Walk(RuleBasedStateMachine):
     def _retries(self, tab: int) -> list[Element]:
         """Return the Retry buttons, except the menu's, which a script has to fill."""
         buttons = self.tabs[tab].buttons("retry")
-        return [one for one in buttons if '"reply"' in one.attributes["hx-vals"]]
+        return [button for button in buttons if '"reply"' in button.attributes["hx-vals"]]
 
     @property
     def _is_running(self) -> bool:
-        return any(one.is_streaming for one in self.rows.values())
+        return any(row.is_streaming for row in self.rows.values())
 
     def _turn(self, asking: Coroutine[Any, Any, None]) -> None:
         """Ask, and check that it is accepted unless a reply is running in the conversation."""
@@ -352,7 +352,7 @@ class Walk(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_overwritten(self) -> None:
-        said = [one for one in self.rows.values() if one.is_prompt]
+        said = [row for row in self.rows.values() if row.is_prompt]
         typed = [one.content for one in said if not one.is_continuation]
         for pk, (content, parent) in self.run(self._before()).items():
             assert (self.rows[pk].content, self.rows[pk].parent_id) == (content, parent)
@@ -360,7 +360,7 @@ class Walk(RuleBasedStateMachine):
 
     async def _before(self) -> dict[UUID, tuple[str, UUID | None]]:
         before = self.ended
-        ended = [one for one in self.rows.values() if not one.is_streaming]
+        ended = [row for row in self.rows.values() if not row.is_streaming]
         self.ended = before | {one.pk: (one.content, one.parent_id) for one in ended}
         return before
 

@@ -44,14 +44,14 @@ async def test_an_export_contains_every_branch(
     assert line["title"] == "Sky “above”"
     messages = line["messages"]
     assert isinstance(messages, list)
-    said = [one.get("content") for one in messages]
+    said = [message.get("content") for message in messages]
     assert said == [
         "Why blue?", "To Why blue?", "Rayleigh.", "And at night?", "To And at night?",
     ]  # fmt: skip
     assert messages[2]["reasoning"] == "Let me see"
     assert messages[1]["feedback"]["note"] == "Too short."
     assert messages[1]["feedback"]["rating"] == "down"
-    assert [one for one in messages if "feedback" in one] == [messages[1]]
+    assert [message for message in messages if "feedback" in message] == [messages[1]]
     assert messages[2]["parent"] == messages[1]["parent"] == messages[0]["id"]
 
 

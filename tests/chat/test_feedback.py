@@ -46,7 +46,11 @@ def drawn(conversation: Conversation) -> Element:
 def pressed(thumbs: Element) -> dict[str, str]:
     """Return whether each thumb is pressed, by its accessible name."""
     buttons = [one.attributes for one in thumbs.find_all("button")]
-    return {one["aria-label"]: one["aria-pressed"] for one in buttons if "aria-pressed" in one}
+    return {
+        button["aria-label"]: button["aria-pressed"]
+        for button in buttons
+        if "aria-pressed" in button
+    }
 
 
 def is_open(thumbs: Element) -> bool:

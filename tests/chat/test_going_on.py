@@ -97,7 +97,7 @@ async def test_a_model_without_a_system_role_gets_the_instructions_in_the_prompt
     upstream.fail(400, {"error": {"message": refusal}})
     async with Tab(alices) as tab:
         await go_on(tab, await ask(tab, "One", project=str(project.pk)))
-    first, again, next_one = (one.body["messages"] for one in upstream.chat_requests)
+    first, again, next_one = (request.body["messages"] for request in upstream.chat_requests)
     assert first[0] == {"role": "system", "content": "Rhyme."}
     assert again == [{"role": "user", "content": "Rhyme.\n\nOne"}]
     assert next_one[0] == again[0]  # a system message is not tried again

@@ -141,7 +141,7 @@ def test_each_turn_of_a_project_chat_uses_its_current_instructions(
     assert len(following.history.messages) == 4
     end(following.reply, reply_of("White."))
     again = Retry(following.reply.pk, model).store(alice, uuid4())
-    assert [one["role"] for one in again.history.messages] == [
+    assert [message["role"] for message in again.history.messages] == [
         "system",
         "user",
         "assistant",

@@ -59,7 +59,7 @@ async def test_each_model_replies_and_every_reply_is_saved(
         await tab.until_ended()
     assert await endings(replies) == ["complete"] * 4
     assert [(await saved(reply)).model for reply in replies] == ["m0", "m1", "m2", "m3"]
-    assert sorted(one.body["model"] for one in upstream.requests if one.body) == [
+    assert sorted(request.body["model"] for request in upstream.requests if request.body) == [
         "m0", "m1", "m2", "m3",
     ]  # fmt: skip
 

@@ -184,7 +184,9 @@ async def test_a_tab_that_was_shown_more_meanwhile_is_compared_again(
     await lagging.open(path)
     await lagging.until_done()
     [late] = [
-        one for one in worker().viewers if one.head and one is not next(iter(worker().viewers))
+        viewer
+        for viewer in worker().viewers
+        if viewer.head and viewer is not next(iter(worker().viewers))
     ]
 
     async def edit() -> None:

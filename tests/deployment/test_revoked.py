@@ -146,7 +146,7 @@ def press(client: httpx.Client, url: str, person: Person, what: str) -> float:
     """Press a button on the person's page as the operator; return the clock time afterwards."""
     post(client, url, "/accounts/login/", {"login": "olive", "password": PASSWORD})
     links = parse(client.get(f"/people/?q={person.username}").text).find_all("tbody th a")
-    [page] = [str(one.attributes["href"]) for one in links if one.text == person.username]
+    [page] = [str(link.attributes["href"]) for link in links if link.text == person.username]
     post(client, url, page, {}, to=f"{page}{what}/")
     return time.time()
 

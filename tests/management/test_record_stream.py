@@ -138,7 +138,7 @@ def test_stream_options_are_left_out_if_refused(upstream: FakeUpstream, file: Pa
     upstream.script(delta("Hello"), usage(), finish(), done())
     printed = record(upstream, "--output", str(file))
     assert "5 characters of answer; ending complete" in printed.out
-    assert ["stream_options" in one.body for one in upstream.chat_requests] == [True, False]
+    assert ["stream_options" in request.body for request in upstream.chat_requests] == [True, False]
 
 
 @pytest.mark.network

@@ -46,7 +46,7 @@ def test_titles_prompts_answers_and_reasoning_are_found(
     assert messages(search("nightingale")) == messages(search("owls")) == [reply]
     [found] = search("owls").found
     assert found.passages[0].whose == "m, reasoning"
-    assert [one.text for one in found.passages[0].segments if one.is_found] == ["owls"]
+    assert [segment.text for segment in found.passages[0].segments if segment.is_found] == ["owls"]
 
 
 def test_nobody_finds_another_persons_words(

@@ -23,7 +23,9 @@ def _terms(query: str) -> list[Term]:
 
 
 def _with_brackets(segments: list[Segment]) -> str:
-    return "".join(f"[{one.text}]" if one.is_found else one.text for one in segments)
+    return "".join(
+        f"[{segment.text}]" if segment.is_found else segment.text for segment in segments
+    )
 
 
 @pytest.mark.parametrize(

@@ -83,17 +83,17 @@ def check(answer: httpx.Response, *, is_file: bool = False) -> None:
 
 
 def addresses(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iterator[str]:
-    for one in patterns:
-        address = before + re.sub(r"\(\?P<\w+>[^)]*\)|<[^>]*>|\.\*", "1", str(one.pattern))
+    for pattern in patterns:
+        address = before + re.sub(r"\(\?P<\w+>[^)]*\)|<[^>]*>|\.\*", "1", str(pattern.pattern))
         address = re.sub(r"[\^$\\]|\(\?P.*", "", address)
-        if isinstance(one, URLResolver):
-            yield from addresses(one.url_patterns, address)
+        if isinstance(pattern, URLResolver):
+            yield from addresses(pattern.url_patterns, address)
         else:
             yield address
             # Once more with a valid value for a `uuid`.
-            if "<uuid:" in str(one.pattern):
+            if "<uuid:" in str(pattern.pattern):
                 unknown = "00000000-0000-4000-8000-000000000000"
-                yield before + re.sub("<uuid:[^>]*>", unknown, str(one.pattern))
+                yield before + re.sub("<uuid:[^>]*>", unknown, str(pattern.pattern))
 
 
 ADDRESSES = sorted(set(addresses(get_resolver().url_patterns)))

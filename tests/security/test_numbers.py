@@ -33,10 +33,10 @@ numbers = pytest.mark.parametrize("number", NUMBERS, ids=len)
 
 def addresses(patterns: Any, before: str = "/") -> Iterator[str]:
     """Return all addresses that take a number, with `{}` in its place."""
-    for one in patterns:
-        address = f"{before}{one.pattern}"
-        if hasattr(one, "url_patterns"):
-            yield from addresses(one.url_patterns, address)
+    for pattern in patterns:
+        address = f"{before}{pattern.pattern}"
+        if hasattr(pattern, "url_patterns"):
+            yield from addresses(pattern.url_patterns, address)
         elif NUMBER.search(address):
             yield from filled(NUMBER.sub("{0}", address))
 

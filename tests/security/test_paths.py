@@ -127,11 +127,11 @@ CSRF = "x" * 32
 
 def shapes(patterns: list[URLPattern | URLResolver], before: str = "") -> Iterator[str]:
     """Iterate over the addresses of all patterns, with {} for each argument."""
-    for one in patterns:
-        text = re.sub(r"\(\?P<\w+>.*\)|<[^>]*>|\.\*", "{}", str(one.pattern))
+    for pattern in patterns:
+        text = re.sub(r"\(\?P<\w+>.*\)|<[^>]*>|\.\*", "{}", str(pattern.pattern))
         address = before + re.sub(r"[\^$\\]", "", text)
-        if isinstance(one, URLResolver):
-            yield from shapes(one.url_patterns, address)
+        if isinstance(pattern, URLResolver):
+            yield from shapes(pattern.url_patterns, address)
         else:
             yield address
 

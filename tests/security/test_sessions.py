@@ -163,7 +163,7 @@ async def test_the_replies_of_a_removed_person_end_even_if_no_tab_shows_them(
     if event is is_deactivated:
         await until_saved(reply, "abandoned", "Half of it")
     await worker().until_saved()
-    assert [one for one in caplog.records if one.levelno >= logging.ERROR] == []
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 async def test_a_socket_known_to_be_revoked_can_stop_nothing(

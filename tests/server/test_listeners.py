@@ -29,10 +29,10 @@ def test_connections_are_refused_before_a_socket_is_opened() -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "[::1]"])
 def test_the_sockets_of_all_processes_have_one_address(host: str) -> None:
     listeners = bind_listeners(host, 0, 3, has_demo=True)
-    assert len({address(one) for one in listeners}) == 1
-    assert len({one.demo.getsockname() for one in listeners if one.demo}) == 1
-    for one in listeners:
-        one.close()
+    assert len({address(listener) for listener in listeners}) == 1
+    assert len({listener.demo.getsockname() for listener in listeners if listener.demo}) == 1
+    for listener in listeners:
+        listener.close()
 
 
 def test_waiting_connections_are_accepted_by_the_next_process() -> None:
@@ -53,8 +53,8 @@ def test_an_address_in_use_is_reported_in_a_sentence(processes: int) -> None:
     listeners = [one for listeners in taken for one in listeners.open()]
     with pytest.raises(ImproperlyConfigured, match=f"{host}:{port} can't be listened on"):
         bind_listeners(host, port, processes, has_demo=False)
-    for one in listeners:
-        one.close()
+    for listener in listeners:
+        listener.close()
 
 
 def test_only_one_of_two_processes_can_listen_on_an_address() -> None:

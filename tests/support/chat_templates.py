@@ -35,7 +35,7 @@ def gemma(messages: Messages) -> None:
 
 def mistral(messages: Messages) -> None:
     """Allow a system message only first; the assistant must speak after tool results."""
-    roles = [str(one["role"]) for one in messages]
+    roles = [str(message["role"]) for message in messages]
     refuse("system" in roles[1:], "a system message that is not the first")
     spoken = roles[1:] if roles[0] == "system" else roles
     follows = {
@@ -51,18 +51,18 @@ def mistral(messages: Messages) -> None:
 
 def anthropic(messages: Messages) -> None:
     """Refuse blank text, and tool calls that are not all answered by the next messages."""
-    for one in messages:
-        content = one.get("content")
-        if content is not None or not one.get("tool_calls"):
+    for message in messages:
+        content = message.get("content")
+        if content is not None or not message.get("tool_calls"):
             refuse(not str(content or "").strip(), "text content blocks must be non-empty")
     pending: list[object] = []
-    for one in messages:
-        if one["role"] == "tool":
-            refuse(one["tool_call_id"] not in pending, "a tool_result without its tool_use")
-            pending.remove(one["tool_call_id"])
+    for message in messages:
+        if message["role"] == "tool":
+            refuse(message["tool_call_id"] not in pending, "a tool_result without its tool_use")
+            pending.remove(message["tool_call_id"])
             continue
         refuse(pending, f"tool_use ids were found without tool_result blocks: {pending}")
-        calls = one.get("tool_calls") or []
+        calls = message.get("tool_calls") or []
         assert isinstance(calls, list)
         pending = [call["id"] for call in calls]
         refuse(len(set(pending)) != len(pending), "tool_use ids must be unique")
@@ -71,8 +71,8 @@ def anthropic(messages: Messages) -> None:
 
 def vllm(messages: Messages) -> None:
     """Parse the arguments of tool calls, as the templates of several models do."""
-    for one in messages:
-        calls = one.get("tool_calls") or []
+    for message in messages:
+        calls = message.get("tool_calls") or []
         assert isinstance(calls, list)
         for call in calls:
             refuse(not call["function"]["name"], "a call without a name")
@@ -87,4 +87,4 @@ def check(messages: Messages) -> None:
     """Raise `Refused` if any template would refuse the messages; Gemma gets them without system."""
     for template in WITH_SYSTEM:
         template(messages)
-    gemma([one for one in messages if one["role"] != "system"])
+    gemma([message for message in messages if message["role"] != "system"])

@@ -26,7 +26,7 @@ class Report(msgspec.Struct):
     dependencies: list[Dependency] = []
 
     def __str__(self) -> str:
-        skipped = sum(bool(one.skip_reason) for one in self.dependencies)
+        skipped = sum(bool(dependency.skip_reason) for dependency in self.dependencies)
         known = [f"{one.name} {one.version}: {vuln['id']}" for one, vuln in self.known]
         judged = len(self.dependencies) - skipped
         summary = (
@@ -36,7 +36,7 @@ class Report(msgspec.Struct):
 
     @property
     def known(self) -> list[tuple[Dependency, dict[str, object]]]:
-        return [(one, vuln) for one in self.dependencies for vuln in one.vulns]
+        return [(dependency, vuln) for dependency in self.dependencies for vuln in dependency.vulns]
 
 
 def read(printed: str) -> Report:

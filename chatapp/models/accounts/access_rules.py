@@ -37,13 +37,13 @@ class AccessRuleQuerySet(models.QuerySet["AccessRule"]):
     def given_to(self, **what: Any) -> list[str]:
         """Return the names of the groups that have access; `[EVERYBODY]` without a rule."""
         rule = self.filter(**what).first()
-        return [one.name for one in rule.groups.all()] if rule else [EVERYBODY]
+        return [group.name for group in rule.groups.all()] if rule else [EVERYBODY]
 
     def as_record(self) -> list[dict[str, Any]]:
         """Return each rule's model and the names of its groups, for the audit log."""
         rules = self.order_by("model").prefetch_related("groups")
         return [
-            {"model": rule.model, "groups": [one.name for one in rule.groups.all()]}
+            {"model": rule.model, "groups": [group.name for group in rule.groups.all()]}
             for rule in rules
         ]
 
@@ -109,7 +109,7 @@ class Permitted:
 def permitted(person: int) -> Permitted:
     """Return what the person with this primary key may use, to build a page's list of models."""
     rules = _RULES.all(person)
-    theirs = {(one.upstream_id, one.model): bool(vars(one)["is_theirs"]) for one in rules}
+    theirs = {(rule.upstream_id, rule.model): bool(vars(rule)["is_theirs"]) for rule in rules}
     return Permitted(theirs, bool(theirs))
 
 

@@ -79,8 +79,8 @@ class BudgetAccount(models.Model):
     def make_missing(limits: Iterable[Limit], user: int) -> None:
         """Create the accounts of these limits that this person's replies need and do not exist."""
         accounts = [
-            BudgetAccount(limit=one, user_id=user if one.has_each_their_own else None)
-            for one in limits
+            BudgetAccount(limit=limit, user_id=user if limit.has_each_their_own else None)
+            for limit in limits
         ]
         BudgetAccount.objects.bulk_create(accounts, ignore_conflicts=True)
 
@@ -90,7 +90,7 @@ class BudgetAccount(models.Model):
 
         Call it within a transaction.
         """
-        keys = [one.pk for one in limits]
+        keys = [limit.pk for limit in limits]
         if len(keys) > MAX_PREPARED:
             return _present(BudgetAccount.objects.of(limits, user).to_be_locked())
         return _present(_OF_LIMITS.all(user, *keys, *[keys[-1]] * (MAX_PREPARED - len(keys))))
@@ -209,7 +209,7 @@ TAKEN = Insert(BudgetHold)
 SETTLED = Update(BudgetHold, ["held", "spent", "since", "overrun", "settled_at"])
 _OF_LIMITS = Query(
     lambda user, *limits: BudgetAccount.objects.filter(
-        Q(user=user) | Q(user=None), reduce(or_, [Q(limit=one) for one in limits])
+        Q(user=user) | Q(user=None), reduce(or_, [Q(limit=limit) for limit in limits])
     ).to_be_locked(),
     User._meta.pk,
     *[Limit._meta.pk] * MAX_PREPARED,

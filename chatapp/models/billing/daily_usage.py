@@ -27,7 +27,7 @@ def _where(condition: str, count: str = "1") -> str:
 
 
 def _ended(*endings: Ending) -> str:
-    listed = ", ".join(f"'{one}'" for one in endings)
+    listed = ", ".join(f"'{ending}'" for ending in endings)
     return _where(f"{{row}}.ending IN ({listed})")
 
 

@@ -59,18 +59,20 @@ def quota_usages(user: User) -> list[QuotaUsage]:
     if not limits:
         return []
     accounts = {one.limit_id: one for one in BudgetAccount.objects.of(limits, user.pk)}
-    return [QuotaUsage.of(one, accounts.get(one.pk), _who(one)) for one in limits]
+    return [QuotaUsage.of(limit, accounts.get(limit.pk), _who(limit)) for limit in limits]
 
 
 def nearest(meters: Iterable[QuotaUsage]) -> QuotaUsage | None:
     """Return the most used meter that a person should be warned about, or None."""
-    counted = (one for one in meters if one.limit.is_of_tokens)
+    counted = (meter for meter in meters if meter.limit.is_of_tokens)
     found = max(counted, key=lambda one: one.percent_spent, default=None)
     return found if found and found.percent_spent >= NEAR else None
 
 
 def nearest_of(accounts: Iterable[BudgetAccount]) -> QuotaUsage | None:
-    return nearest(QuotaUsage.of(one.limit, one, _who(one.limit)) for one in accounts)
+    return nearest(
+        QuotaUsage.of(account.limit, account, _who(account.limit)) for account in accounts
+    )
 
 
 def _who(limit: Limit) -> str:

@@ -176,7 +176,7 @@ def admit(
     """
     limits = Limit.concerning(user)
     concerning = {
-        reply.pk: [one for one in limits if one.concerns(reply.upstream_id, reply.model)]
+        reply.pk: [limit for limit in limits if limit.concerns(reply.upstream_id, reply.model)]
         for reply in replies
     }
     for reply in replies:
@@ -193,7 +193,7 @@ def admit(
     accounts = _locked(list(wanted.values()), user)
     reservations = {}
     for reply in replies:
-        if mine := [one for one in accounts if one.limit in concerning[reply.pk]]:
+        if mine := [account for account in accounts if account.limit in concerning[reply.pk]]:
             assert reply.streamed_by
             asking = PlannedRequest(reply.pk, reply.upstream_id, reply.model, reply.streamed_by)
             reservations[reply.pk] = _admitted(asking, mine, *known[reply.pk])
@@ -312,7 +312,7 @@ def _admitted(
 def _take(reservations: Collection[Reservation], accounts: Collection[BudgetAccount]) -> None:
     if not accounts:  # all limits were removed just now
         return
-    kept = ((KEPT, one) for one in accounts)
+    kept = ((KEPT, account) for account in accounts)
     taken = ((TAKEN, hold) for reservation in reservations for hold in reservation.holds.values())
     run_together(*kept, *taken)
 
@@ -372,7 +372,7 @@ def _locked_of(reservations: Iterable[Reservation]) -> list[BudgetAccount]:
 
 def _drop_removed(reservation: Reservation, accounts: Iterable[BudgetAccount]) -> None:
     """Drop the holds of limits that were removed meanwhile."""
-    left = {one.pk for one in accounts}
+    left = {account.pk for account in accounts}
     reservation.holds = {key: hold for key, hold in reservation.holds.items() if key in left}
 
 

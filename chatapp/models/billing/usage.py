@@ -178,17 +178,17 @@ class Usage(models.Model):
         leaves something out or contains guesses.
         """
         records = list(records)
-        known = [one for one in records if one["provenance"] != cls.Provenance.UNKNOWN]
+        known = [record for record in records if record["provenance"] != cls.Provenance.UNKNOWN]
         sums = {
             name: sum(one[name] for one in known if one.get(name) is not None)
             for name in COUNTS
             if any(one.get(name) is not None for one in known)
         }
-        if any(one.get("cost") is None for one in records):
+        if any(record.get("cost") is None for record in records):
             sums.pop("cost", None)  # a partial cost would be taken for the whole
         if any(one.get(upper) is not None for upper in UPPER for one in known):
             sums |= {upper: sum(_at_most(one, upper) for one in known) for upper in UPPER}
-        reported = all(one["provenance"] == cls.Provenance.REPORTED for one in records)
+        reported = all(record["provenance"] == cls.Provenance.REPORTED for record in records)
         provenance = cls.Provenance.ESTIMATED if known else cls.Provenance.UNKNOWN
         return cls(provenance=cls.Provenance.REPORTED if reported else provenance, **sums)
 

@@ -73,5 +73,5 @@ def _has_begun(choices: Sequence[Reply]) -> bool:
     first = choices[0]
     is_silent = first.error is not None and first.error.kind is ErrorKind.TIMED_OUT
     return is_silent or any(
-        one.response_id or one.finish_reason or one.has_arrived for one in choices
+        choice.response_id or choice.finish_reason or choice.has_arrived for choice in choices
     )

@@ -238,9 +238,9 @@ class Message(StoredReply):
         reasoning_field = self.extras.reasoning_field if is_same else ""
         *earlier, last = self.rounds
         called = [
-            one
+            message
             for round in earlier
-            for one in round.as_chat_messages(reasoning_field, with_extras=bool(is_same))
+            for message in round.as_chat_messages(reasoning_field, with_extras=bool(is_same))
         ]
         answer = plain_chat_messages(self)
         if answer and reasoning_field:
@@ -299,8 +299,10 @@ class Message(StoredReply):
     def image_rows(self) -> list[ReplyImage]:
         """The new images as unsaved rows."""
         return [
-            ReplyImage(message=self, position=position, media_type=one.media_type, data=one.data)
-            for position, one in enumerate(self.new_images)
+            ReplyImage(
+                message=self, position=position, media_type=image.media_type, data=image.data
+            )
+            for position, image in enumerate(self.new_images)
         ]
 
     def other_choice(self, reply: Reply, ending: Ending) -> "Message":

@@ -199,7 +199,9 @@ def await_judging(messages: Sequence[Message]) -> None:
     they are complete."""
     if rules := _active_rules():
         first = min(rule.begins_at for rule in rules)
-        waiting = [UnjudgedMessage(message=one) for one in messages if one.created_at >= first]
+        waiting = [
+            UnjudgedMessage(message=message) for message in messages if message.created_at >= first
+        ]
         UnjudgedMessage.objects.bulk_create(waiting, ignore_conflicts=True)
 
 

@@ -245,7 +245,7 @@ def tsquery(user: int, terms: Iterable[Term]) -> str:
         return " <-> ".join(found) + (":*" if one.is_prefix else "")
 
     return " & ".join(
-        f"({' | '.join(f'({phrase(one)})' for one in term.options)})" for term in terms
+        f"({' | '.join(f'({phrase(option)})' for option in term.options)})" for term in terms
     )
 
 

@@ -192,9 +192,9 @@ def _decode_one_by_one(data: bytes) -> tuple[Batch, list[str]]:
     raw = _raw_batches.decode(data)
     known: list[Message] = []
     problems: list[str] = []
-    for one in raw.messages:
+    for message in raw.messages:
         try:
-            known.append(_messages.decode(one))
+            known.append(_messages.decode(message))
         except msgspec.ValidationError as error:
             problems.append(str(error))
     return Batch(raw.sender, known), problems

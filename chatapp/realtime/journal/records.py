@@ -67,7 +67,7 @@ def line(record: Record) -> bytes:
 
 def line_of(events: Sequence[Event]) -> bytes:
     """Return the line of one read. It runs once per token, so it creates no record object."""
-    named = [(type(one).__name__, one) for one in events if type(one) not in LEFT_OUT]
+    named = [(type(event).__name__, event) for event in events if type(event) not in LEFT_OUT]
     return _encoder.encode(("events", named)) + b"\n" if named else b""
 
 

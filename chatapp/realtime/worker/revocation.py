@@ -101,7 +101,9 @@ class Revocation:
         result = await database_sync_to_async(validity.check_access)(set(people), {})
         if result.gone:
             pool.forget()  # the rendered texts of people who are gone
-        await self._close([one for one in self._viewers if one.user_id in result.gone], result)
+        await self._close(
+            [viewer for viewer in self._viewers if viewer.user_id in result.gone], result
+        )
         for reply in self._replies:
             if _owner_of(reply) in result.gone:
                 reply.stop(Ending.ABANDONED)

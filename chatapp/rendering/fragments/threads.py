@@ -135,4 +135,6 @@ def thread_fragment(thread: ThreadParts, live: Iterable[ReplyView] = ()) -> str:
 
 def _appended(targets: Iterable[str], html: str) -> str:
     """Append messages, after deleting any that the page already has."""
-    return "".join([swap("delete", one) for one in targets]) + swap("append", "#messages", html)
+    return "".join([swap("delete", target) for target in targets]) + swap(
+        "append", "#messages", html
+    )

@@ -158,7 +158,9 @@ class Blocks:
     def _under(self, heading: int) -> None:
         """Set the level of the open block; `heading` is its Markdown level if it is a heading."""
         if heading:
-            self._sections = [one for one in self._sections if one < heading] + [heading]
+            self._sections = [section for section in self._sections if section < heading] + [
+                heading
+            ]
         depth = len(self._sections) - bool(heading)
         if self.open:
             self.open.level = min(HIGHEST + depth, _LOWEST)

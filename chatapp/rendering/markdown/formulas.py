@@ -201,7 +201,7 @@ def as_source(formula: str) -> str:
 
 def cheap_ones(formulas: list[str]) -> frozenset[str]:
     """Return the formulas that are rendered immediately: the first few short ones."""
-    short = (one for one in formulas if len(one) <= budgets.MAX_FORMULA_AT_ONCE)
+    short = (formula for formula in formulas if len(formula) <= budgets.MAX_FORMULA_AT_ONCE)
     return frozenset(islice(short, budgets.FORMULAS_AT_ONCE))
 
 

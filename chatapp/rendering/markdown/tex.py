@@ -116,7 +116,7 @@ def _dressed(mathml: str) -> str:
 
 def _class(found: re.Match[str]) -> str:
     declarations = [one.replace(": ", ":").strip() for one in found[1].split(";")]
-    classes = [CLASSES[one] for one in declarations if one in CLASSES]
+    classes = [CLASSES[declaration] for declaration in declarations if declaration in CLASSES]
     return f' class="{" ".join(classes)}"' if classes else ""
 
 

@@ -37,10 +37,12 @@ def scripts(entry: str, read: Read) -> dict[str, str]:
         name = pending.pop()
         modules = [one for one in _in_order(name, read, _IMPORT) if one not in at_once]
         modules = at_once if name == entry else modules
-        functions = "".join(_function(one, read(one)) for one in modules)
+        functions = "".join(_function(module, read(module)) for module in modules)
         bundled[name] = f"{_head(name == entry)}{functions}{_exports(name, read(name))}"
         later = [
-            _beside(one, found["file"]) for one in modules for found in _LATER.finditer(read(one))
+            _beside(module, found["file"])
+            for module in modules
+            for found in _LATER.finditer(read(module))
         ]
         pending += [one for one in later if one not in bundled]
     return bundled

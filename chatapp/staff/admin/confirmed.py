@@ -92,7 +92,7 @@ class ConfirmedAdmin(RecordedAdmin):
 
         A filter would reveal a secret character by character, and a year may be out of range.
         """
-        secrets = {one.name for one in self.opts.get_fields() if isinstance(one, SecretField)}
+        secrets = {field.name for field in self.opts.get_fields() if isinstance(field, SecretField)}
         is_refused = not {"year", "iso_year", *secrets}.isdisjoint(lookup.split(LOOKUP_SEP))
         return not is_refused and super().lookup_allowed(lookup, value, request)
 

@@ -75,8 +75,8 @@ def prices_shown() -> list[Price]:
     prices = Price.objects.select_related("upstream").defer("upstream__api_key")
     entered = prices.filter(source=Price.Source.ADMINISTRATOR)
     newest: Mapping[tuple[int, str, str], Price] = {
-        (one.upstream_id, one.model, one.source): one
-        for one in prices.exclude(source=Price.Source.ADMINISTRATOR).order_by("holds_from", "pk")
+        (price.upstream_id, price.model, price.source): price
+        for price in prices.exclude(source=Price.Source.ADMINISTRATOR).order_by("holds_from", "pk")
     }
     known = [one for one in newest.values() if one.is_known]
     shown = [*entered, *sorted(known, key=lambda one: (one.upstream.name, one.model))]

@@ -71,7 +71,7 @@ def _groups(request: HttpRequest, person: User) -> None:
     if not form.is_valid():
         raise Refused("That group is not there any more. Nothing was changed.")
     chosen: list[Group] = list(form.cleaned_data["groups"])
-    before = sorted(one.name for one in person.groups.all())
+    before = sorted(group.name for group in person.groups.all())
     person.groups.set(chosen)
     after = sorted(one.name for one in chosen)
     record(request, "person.changed", person, before=before, after=after)

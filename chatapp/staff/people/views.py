@@ -55,7 +55,7 @@ def person_page(request: HttpRequest, person: User, **forms: Any) -> HttpRespons
             initial={"administers": person.administers, "reviews": person.reviews}
         ),
         "groups_form": GroupsForm(initial={"groups": person.groups.all()}),
-        "claimed": [str(one.group) for one in person.claimed_groups.select_related("group")],
+        "claimed": [str(group.group) for group in person.claimed_groups.select_related("group")],
         "devices": person.devices.living(),
         "this_device": request.session.session_key,
         "sends_mail": sends_mail(),

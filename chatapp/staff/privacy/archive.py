@@ -179,12 +179,12 @@ def _about(person: User) -> dict[str, Any]:
         },
         "projects.json": [
             {
-                "name": one.name,
-                "instructions": one.instructions,
-                "model": one.model,
-                "created_at": one.created_at.isoformat(),
+                "name": project.name,
+                "instructions": project.instructions,
+                "model": project.model,
+                "created_at": project.created_at.isoformat(),
             }
-            for one in person.projects.all()
+            for project in person.projects.all()
         ],
         "opened.json": list(_looks(person)),
     }

@@ -64,22 +64,22 @@ def _events(person: User) -> QuerySet[AuditEvent]:
 
 
 def _looks(person: User, events: Sequence[AuditEvent]) -> list[StaffAccess]:
-    readers = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
-    read = {UUID(one.target) for one in events if one.action in READINGS}
+    readers = User.objects.in_bulk({event.actor for event in events if event.actor is not None})
+    read = {UUID(event.target) for event in events if event.action in READINGS}
     kept = {str(pk): one for pk, one in person.conversations.kept().in_bulk(read).items()}
     hidden = _without_reader(person, events)
     return [
         StaffAccess(
-            one.sequence,
-            one.at,
-            UNNAMED if one.sequence in hidden else _name(one.actor, readers),
-            READINGS.get(one.action) or DOINGS[one.action],
-            one.target,
-            one.action in READINGS,
-            kept.get(one.target),
-            _reason(one),
+            event.sequence,
+            event.at,
+            UNNAMED if event.sequence in hidden else _name(event.actor, readers),
+            READINGS.get(event.action) or DOINGS[event.action],
+            event.target,
+            event.action in READINGS,
+            kept.get(event.target),
+            _reason(event),
         )
-        for one in events
+        for event in events
     ]
 
 
@@ -93,14 +93,14 @@ def _without_reader(person: User, events: Sequence[AuditEvent]) -> set[int]:
 
     For a deleted chat, use the policy at the time of the reading.
     """
-    read = [UUID(one.target) for one in events if one.action in READINGS]
+    read = [UUID(event.target) for event in events if event.action in READINGS]
     begun = dict(person.conversations.filter(pk__in=read).values_list("pk", "created_at"))
     timeline = ReviewPolicy.timeline()
     return {
-        one.sequence
-        for one in events
-        if one.action in READINGS
-        and not held_at(timeline, begun.get(UUID(one.target), one.at)).names_reader
+        event.sequence
+        for event in events
+        if event.action in READINGS
+        and not held_at(timeline, begun.get(UUID(event.target), event.at)).names_reader
     }
 
 

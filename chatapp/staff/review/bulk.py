@@ -54,7 +54,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
 def _selected(rows: Sequence[str]) -> Versions:
     """Parse rows of the form "key version". Raises `Refused`."""
     try:
-        found = {UUID(pk): version for pk, _, version in (one.partition(" ") for one in rows)}
+        found = {UUID(pk): version for pk, _, version in (row.partition(" ") for row in rows)}
     except ValueError:
         raise Refused("Nothing was changed: these aren't chats.") from None
     if not found:

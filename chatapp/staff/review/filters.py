@@ -245,7 +245,7 @@ class FilterForm(forms.Form):
 
     @property
     def less_common(self) -> Sequence[BoundField]:
-        return [one for one in self.visible_fields() if one.name not in COMMON]
+        return [field for field in self.visible_fields() if field.name not in COMMON]
 
     @property
     def asks_for_less_common(self) -> bool:

@@ -12,7 +12,7 @@ class SentForm(forms.Form):
 
     @property
     def refusal(self) -> str:
-        return " ".join(str(one) for errors in self.errors.values() for one in errors)
+        return " ".join(str(error) for errors in self.errors.values() for error in errors)
 
 
 class OpeningForm(SentForm):

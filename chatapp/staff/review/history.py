@@ -35,18 +35,18 @@ class Step:
 def history_of(conversation: Conversation, names: Names) -> list[Step]:
     """Return the newest steps first, `MAX_STEPS` plus one more if there are more."""
     events = list(_events_of(conversation).select_related("detail")[: MAX_STEPS + 1])
-    actors = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
-    return [_step(one, names.reader(actors.get(one.actor))) for one in events]
+    actors = User.objects.in_bulk({event.actor for event in events if event.actor is not None})
+    return [_step(event, names.reader(actors.get(event.actor))) for event in events]
 
 
 def last_acts_of(conversation: Conversation, names: Names, count: int) -> str:
     """Return in words who did what and when: the last `count` changes, newest first."""
     acts = _events_of(conversation).exclude(action__in=READINGS)
     events = list(acts[: min(count, MAX_ACTS)])
-    actors = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
+    actors = User.objects.in_bulk({event.actor for event in events if event.actor is not None})
     return ", ".join(
-        f"{names.reader(actors.get(one.actor or 0))} {DONE[one.action]} at {one.at:%H:%M} UTC"
-        for one in events
+        f"{names.reader(actors.get(event.actor or 0))} {DONE[event.action]} at {event.at:%H:%M} UTC"
+        for event in events
     )
 
 

@@ -126,11 +126,18 @@ def _rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
         .only("created_at", "updated_at", "user__username", "sums__characters")
         .order_by()
     )
-    for one in conversations:
-        names = Names.at(timeline, one.created_at, one.user, reviewer)
-        characters = one.sums.characters if hasattr(one, "sums") else None
-        review = reviews.get(one.pk)
-        yield Row(one.pk, names, one.created_at, one.updated_at, review, characters)
+    for conversation in conversations:
+        names = Names.at(timeline, conversation.created_at, conversation.user, reviewer)
+        characters = conversation.sums.characters if hasattr(conversation, "sums") else None
+        review = reviews.get(conversation.pk)
+        yield Row(
+            conversation.pk,
+            names,
+            conversation.created_at,
+            conversation.updated_at,
+            review,
+            characters,
+        )
 
 
 def _reply_groups(keys: Collection[UUID]) -> Iterable[tuple[Any, ...]]:

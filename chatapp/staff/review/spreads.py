@@ -20,7 +20,10 @@ def rarest_first(
     if len(facts) < 2:
         return facts, days, False
     spreads = spreads_of(facts, days, MAX_COUNTED)
-    common = max(one.since for one in spreads.values()), min(one.until for one in spreads.values())
+    common = (
+        max(spread.since for spread in spreads.values()),
+        min(spread.until for spread in spreads.values()),
+    )
     ordered = sorted(facts, key=lambda fact: spreads[fact].number)
     return ordered, common, spreads[ordered[0]].number == MAX_COUNTED
 

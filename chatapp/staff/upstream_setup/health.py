@@ -54,7 +54,9 @@ def health_of(upstreams: Sequence[Upstream], offers: Sequence[Offer]) -> list[He
     failures = defaultdict(list)
     for failure in UpstreamFailure.objects.since(DAYS).order_by("last_at"):
         failures[failure.upstream_id].append(failure)
-    return [_health(one, by_pk.get(one.pk), failures[one.pk]) for one in upstreams]
+    return [
+        _health(upstream, by_pk.get(upstream.pk), failures[upstream.pk]) for upstream in upstreams
+    ]
 
 
 def _health(upstream: Upstream, offer: Offer | None, failures: list[UpstreamFailure]) -> Health:

@@ -82,8 +82,8 @@ class Figures:
 def added(rows: Iterable[Figures], names: Iterable[str]) -> Figures:
     """Add the named sums up. People are added too, so the rows must not share any."""
     rows = list(rows)
-    sums = {name: sum(one[name] for one in rows) for name in names}
-    return Figures("", sums, sum(one.people for one in rows))
+    sums = {name: sum(row[name] for row in rows) for name in names}
+    return Figures("", sums, sum(row.people for row in rows))
 
 
 def change(now: float | None, before: float | None) -> str:

@@ -90,7 +90,7 @@ def _page_or_file(request: HttpRequest, form: UsageForm, template: str) -> HttpR
         "rows": used[:MAX_ROWS],
         "unshown": len(used) - MAX_ROWS,
         "unused": len(found.rows) - len(used),
-        "most": max((one.of(query.measure) for one in found.rows), default=0) or 1,
+        "most": max((row.of(query.measure) for row in found.rows), default=0) or 1,
         "change": change,
         "file": _address(request, csv=""),
         "zone": calendar.zone().key,

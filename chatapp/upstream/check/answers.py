@@ -171,7 +171,7 @@ def _chunk(data: str) -> _Chunk | None:
 
 
 def _usage_chunk(chunks: list[_Chunk]) -> UsageChunk:
-    last = next((one for one in reversed(chunks) if isinstance(one.usage, dict)), None)
+    last = next((chunk for chunk in reversed(chunks) if isinstance(chunk.usage, dict)), None)
     if last is None:
         return UsageChunk.NONE
     if last.choices is UNSET:

@@ -229,7 +229,7 @@ class Moderated:
     @property
     def is_flagged(self) -> bool:
         sides = (self.input, self.output)
-        return any(isinstance(one, ModerationResults) and one.is_flagged for one in sides)
+        return any(isinstance(side, ModerationResults) and side.is_flagged for side in sides)
 
 
 @dataclass(frozen=True, slots=True)

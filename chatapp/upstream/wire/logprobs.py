@@ -47,7 +47,7 @@ def logprobs_of(content: object, choice: int) -> LogprobsDelta | None:
 def size_of(delta: LogprobsDelta) -> int:
     """Return the characters in a delta's tokens and their alternatives."""
     tokens = delta.content + delta.refusal
-    return sum(len(one.token) + sum(len(top.token) for top in one.top) for one in tokens)
+    return sum(len(token.token) + sum(len(top.token) for top in token.top) for token in tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def test_of_fifty_prompts_in_two_processes_a_budget_for_ten_admits_ten(
     environment = site.copy()
     _python(environment, SET_UP.format(cap=10 * WHOLE)).communicate(timeout=60)
     processes = [_python(environment, ASK.format(text=TEXT)) for _ in range(2)]
-    outputs = [json.loads(one.communicate(timeout=60)[0]) for one in processes]
+    outputs = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
     held = [one for output in outputs for one in output if one]
     assert held == [OUTPUT] * 10
     said, _ = _python(environment, ACCOUNT).communicate(timeout=60)

@@ -198,7 +198,7 @@ LISTED = ListedPrice(input=3, output=5, cached=1)
 
 def kept() -> list[tuple[str, int | None, int | None]]:
     rows = Price.objects.order_by("pk")
-    return [(one.model, one.input, one.context_tokens) for one in rows]
+    return [(row.model, row.input, row.context_tokens) for row in rows]
 
 
 def test_a_listed_price_is_stored_only_when_it_changes(gateway: Upstream) -> None:

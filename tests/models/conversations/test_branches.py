@@ -96,7 +96,7 @@ def test_a_branch_leads_through_the_given_message_to_the_last_read_or_newest_one
         # The second time it comes from what the first one remembered.
         with patch.object(said_module, "FEW", 2):
             found = [conversation.history_through(through) for _ in range(2)]
-        prompts = [one for one in contents(found[0]) if one != NO_ANSWER]  # there are no replies
+        prompts = [text for text in contents(found[0]) if text != NO_ANSWER]  # there are no replies
         assert prompts == [one.content for one in expected]
         assert found[0] == found[1]
         for message in conversation.view(through).thread:
@@ -105,7 +105,7 @@ def test_a_branch_leads_through_the_given_message_to_the_last_read_or_newest_one
 
 
 def contents(branch: BranchHistory) -> list[str]:
-    return [str(one["content"]) for one in branch.history().messages]
+    return [str(message["content"]) for message in branch.history().messages]
 
 
 def test_a_message_of_another_conversation_is_ignored(

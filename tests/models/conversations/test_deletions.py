@@ -63,7 +63,7 @@ def test_after_deleting_a_sibling_the_other_is_shown_and_counted_alone(
     second, _ = answered(conversation, gateway, "Or else?", turns[1])
     Deletion(second.pk).store(carol)
     assert texts(conversation)[2:] == ["And then?", "To And then?"]
-    assert [one.siblings for one in conversation.view().thread] == [[one] for one in turns]
+    assert [one.siblings for one in conversation.view().thread] == [[turn] for turn in turns]
 
 
 def test_undo_restores_exactly_what_the_deletion_took(

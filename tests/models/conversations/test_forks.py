@@ -67,8 +67,8 @@ def test_a_fork_contains_the_branch_up_to_a_message(
     fork = forked(carol, reply.pk)
     copies, originals = fork.view().thread, conversation.view().thread[:4]
     assert copied_fields(copies) == copied_fields(originals)
-    assert not {one.pk for one in copies} & {one.pk for one in originals}
-    assert [one.siblings for one in copies] == [[one] for one in copies]
+    assert not {copy.pk for copy in copies} & {original.pk for original in originals}
+    assert [copy.siblings for copy in copies] == [[copy] for copy in copies]
     assert bytes(copies[-1].images.get().data) == b"pixels"
     assert (fork.user, fork.title) == (carol, "Sky (fork)")
     assert list(carol.conversations.all()) == [fork, conversation]

@@ -100,7 +100,7 @@ def test_a_history_is_the_same_wherever_it_is_split(messages: list[Message], pla
 @pytest.mark.parametrize("lost", [{}, {"reasoning": "Hm."}, {"content": " \n"}])
 def test_a_reply_without_text_is_sent_as_no_answer(lost: dict[str, str]) -> None:
     messages = sent(prompt("One"), Message(role="assistant", **lost), prompt("Two"))
-    assert [one["content"] for one in messages] == ["One", NO_ANSWER, "Two"]
+    assert [message["content"] for message in messages] == ["One", NO_ANSWER, "Two"]
 
 
 def test_a_refusal_is_sent_as_the_models_reply() -> None:
@@ -116,7 +116,7 @@ def test_continuing_a_reply_without_text_asks_the_prompt_again() -> None:
 def test_a_continuation_that_never_arrived_is_not_requested_again() -> None:
     half, nothing = Message(role="assistant", content="Half"), Message(role="assistant")
     messages = sent(prompt("One"), half, prompt("", is_continuation=True), nothing, prompt("Two"))
-    assert [one["content"] for one in messages] == ["One", "Half", "Two"]
+    assert [message["content"] for message in messages] == ["One", "Half", "Two"]
     assert GO_ON not in str(messages)
 
 
@@ -126,7 +126,7 @@ def test_a_prompt_never_directly_follows_a_tool_result() -> None:
     rounds = [one.as_record() for one in (called, cancelled)]
     reply = Message(role="assistant", earlier_rounds=rounds)
     messages = sent(prompt("One"), reply, prompt("Two"))
-    assert [one.get("content") for one in messages] == [
+    assert [message.get("content") for message in messages] == [
         *("One", None, NO_RESULT, None, CANCELLED, NO_ANSWER, "Two"),
     ]
 

@@ -53,8 +53,10 @@ def follow_up(turn: Turn, parent: Message) -> Prompt:
 
 
 def test_a_prompt_has_one_reply_per_model_each_in_its_slot(turn: Turn) -> None:
-    assert [(one.model, one.slot) for one in turn.replies] == [*zip(MODELS, range(4), strict=True)]
-    assert all(one.is_streaming and one.parent == turn.prompt for one in turn.replies)
+    assert [(reply.model, reply.slot) for reply in turn.replies] == [
+        *zip(MODELS, range(4), strict=True)
+    ]
+    assert all(reply.is_streaming and reply.parent == turn.prompt for reply in turn.replies)
     assert Message.objects.count() == 5
     assert [one.reply for one in turn.others] == turn.replies[1:]
     assert {one.prompt for one in turn.others} == {turn.prompt}
@@ -174,7 +176,7 @@ def test_after_a_deletion_the_remaining_replies_stay_side_by_side(turn: Turn) ->
     conversation = conversation_of(turn)
     conversation.go_on_from(turn.prompt.pk)
     assert conversation.view().beside == turn.replies[1:]
-    left = [one.pk for one in turn.replies[1:3]]
+    left = [reply.pk for reply in turn.replies[1:3]]
     Message.objects.filter(pk__in=left).update(deleted_at="2026-01-01T00:00Z")
     conversation.go_on_from(turn.prompt.pk)
     view = conversation.view()

@@ -51,18 +51,18 @@ MODELS = ("m", "Ω")
 def facts_of(conversation: Conversation) -> set[str]:
     """Return the expected facts of the replies as they are now."""
     found: set[str] = set()
-    for one in conversation.messages.filter(role="assistant").select_related("feedback"):
-        found |= {f"model {one.model}", f"upstream {one.upstream_id}"}
-        if one.ending not in ("streaming", "complete"):
-            found.add(f"ending {one.ending}")
-        calls = [call for round in one.earlier_rounds for call in round["tool_runs"]]
-        found |= {f"tool {call['name']}" for call in [*calls, *one.tool_runs]}
-        if hasattr(one, "feedback"):
-            found |= {"feedback", f"feedback {one.feedback.rating}"}
-            found |= {"flagged"} if one.feedback.rating == "down" else set()
-        if one.is_flagged:
+    for message in conversation.messages.filter(role="assistant").select_related("feedback"):
+        found |= {f"model {message.model}", f"upstream {message.upstream_id}"}
+        if message.ending not in ("streaming", "complete"):
+            found.add(f"ending {message.ending}")
+        calls = [call for round in message.earlier_rounds for call in round["tool_runs"]]
+        found |= {f"tool {call['name']}" for call in [*calls, *message.tool_runs]}
+        if hasattr(message, "feedback"):
+            found |= {"feedback", f"feedback {message.feedback.rating}"}
+            found |= {"flagged"} if message.feedback.rating == "down" else set()
+        if message.is_flagged:
             found |= {"flagged", "flagged moderation"}
-            results = one.moderation["input"]["results"] if one.moderation else []
+            results = message.moderation["input"]["results"] if message.moderation else []
             found |= {f"category {name}" for result in results for name in result["categories"]}
     return found
 

@@ -241,4 +241,4 @@ class House:
             await self.deliver()
 
     def _awake(self) -> list[Member]:
-        return [one for one in self.members if one.bus.worker not in self._stopped]
+        return [member for member in self.members if member.bus.worker not in self._stopped]

@@ -37,7 +37,7 @@ VALUES: dict[object, st.SearchStrategy[object]] = {
 
 def any_of(kind: type[Message]) -> st.SearchStrategy[Message]:
     hints = get_type_hints(kind)
-    fields = {one.name: VALUES[hints[one.name]] for one in msgspec.structs.fields(kind)}
+    fields = {field.name: VALUES[hints[field.name]] for field in msgspec.structs.fields(kind)}
     return st.builds(kind, **fields)
 
 

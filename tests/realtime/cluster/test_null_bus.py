@@ -47,5 +47,7 @@ async def test_an_unregistered_worker_was_never_given_up() -> None:
     heartbeat = NullHeartbeat()
     assert heartbeat.database_answers
     assert not heartbeat.was_given_up(since=0.0)
-    assert [one async for one in heartbeat.reports(Cluster(NullBus(uuid4()), Viewers()))] == []
+    assert [
+        report async for report in heartbeat.reports(Cluster(NullBus(uuid4()), Viewers()))
+    ] == []
     heartbeat.stop()

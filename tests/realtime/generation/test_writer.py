@@ -144,7 +144,7 @@ async def test_no_tools_are_sent_if_they_are_switched_off(
     await connected.asave()
     await tab.ask()
     await tab.until_ended()
-    assert ["tools" in one.body for one in upstream.chat_requests] == [True, False]
+    assert ["tools" in request.body for request in upstream.chat_requests] == [True, False]
 
 
 # Usage

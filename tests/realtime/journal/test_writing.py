@@ -15,7 +15,7 @@ from tests.realtime.journal.conftest import Writing
 
 
 def reads(writing: Writing) -> int:
-    return sum(isinstance(one, EventsReceived) for one in records(writing.file.read_bytes()))
+    return sum(isinstance(record, EventsReceived) for record in records(writing.file.read_bytes()))
 
 
 def test_events_are_in_the_file_at_once_and_private(writing: Writing) -> None:

@@ -114,7 +114,11 @@ async def test_failures_are_logged_and_the_first_words_stay(
     await tab.ask("And at night?", conversation=str(conversation.pk), parent=str(head.pk))
     await tab.until_ended()
     await worker().until_saved()
-    assert [one.body["model"] == "small" for one in upstream.chat_requests] == [False, True, False]
+    assert [request.body["model"] == "small" for request in upstream.chat_requests] == [
+        False,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
@@ -220,7 +224,7 @@ async def test_a_conversation_with_an_earlier_whole_reply_gets_no_title(
     await tab.until_ended()
     await worker().until_saved()
     await worker().titles.until_given()
-    assert "small" not in [one.body["model"] for one in upstream.chat_requests]
+    assert "small" not in [request.body["model"] for request in upstream.chat_requests]
 
 
 async def test_no_request_for_a_title_outlives_a_drain(

@@ -160,7 +160,7 @@ async def test_all_tabs_of_the_person_reload_a_changed_list(company: Company) ->
     bobs = Recorder(company.alice.pk + 1)
     await company.workers[0].welcome(bobs)
     company.workers[0].list_changed(company.alice.pk)
-    await until(company, lambda: all("#list-state" in one.seen for one in tabs))
+    await until(company, lambda: all("#list-state" in tab.seen for tab in tabs))
     assert bobs.frames == []
 
 

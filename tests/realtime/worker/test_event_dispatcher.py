@@ -163,8 +163,8 @@ async def test_a_reply_in_another_worker_is_found_in_the_database_without_an_eve
     company.network.lose()
     streaming = StreamingReply(reply.conversation_id, reply.pk, first.id)
     seen = HeartbeatReport(frozenset(), frozenset({first.id, second.id}), (streaming,))
-    for one in company.workers:
-        await one.dispatcher.see(seen)
+    for each in company.workers:
+        await each.dispatcher.see(seen)
     await until_seen(company, reader, "One")
 
 

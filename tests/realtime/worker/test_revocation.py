@@ -57,7 +57,7 @@ def viewers() -> Viewers:
 
 
 def closed(viewers: Viewers) -> dict[int, int | None]:
-    return {one.user_id: one.closed for one in viewers if isinstance(one, Recorder)}
+    return {viewer.user_id: viewer.closed for viewer in viewers if isinstance(viewer, Recorder)}
 
 
 async def test_many_changes_at_once_cost_one_check_of_people_and_one_of_sessions(

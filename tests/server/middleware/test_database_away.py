@@ -49,7 +49,9 @@ def test_pages_are_a_503_until_the_database_is_back(site: Site, alice: Person) -
             assert client.get("/healthz").status_code == 200
             server.wait_for('"status": 503', since)
             errors = [one for one in server.lines[since:] if '"level": "error"' in one]
-            loggers = [name for one in errors for name in re.findall(r'"logger": "([^"]+)"', one)]
+            loggers = [
+                name for error in errors for name in re.findall(r'"logger": "([^"]+)"', error)
+            ]
             assert sorted(loggers) == [
                 "chatapp.realtime.cluster.heartbeat",
                 "chatapp.server.middleware.database_away",

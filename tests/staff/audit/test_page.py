@@ -40,7 +40,7 @@ def log(olive: User, alice: User) -> list[AuditEvent]:
 def sentences(page: str) -> list[str]:
     """Return each event's sentence."""
     events = parse(page).find("ol", class_="events").find_all("li", class_="event")
-    return [" ".join(one.find_all("p")[1].text.split()) for one in events]
+    return [" ".join(event.find_all("p")[1].text.split()) for event in events]
 
 
 def test_events_are_sentences_newest_first(olives: Client, log: list[AuditEvent]) -> None:
@@ -195,7 +195,7 @@ async def test_the_export_has_every_event_including_itself(
     answer = await browser.post("/audit/export/")
     lines = [part.decode() async for part in answer.streaming_content]  # type: ignore[attr-defined]
     events = [json.loads(line) for line in lines]
-    assert [one["sequence"] for one in events] == list(range(1, len(events) + 1))
+    assert [event["sequence"] for event in events] == list(range(1, len(events) + 1))
     assert events[-1]["action"] == "log.exported"
     assert events[1]["detail"]["before"] == {"is_staff": False}
     assert await AuditDetail.objects.acount() <= len(events)

@@ -227,7 +227,7 @@ def test_an_administrator_adds_a_price_and_removes_it(olives: Client, connected:
     post(olives, "/limits/prices/new/", **price_fields(connected, input="3", context_tokens="8000"))
     assert "Price removed" in post(olives, f"/limits/prices/{price.pk}/remove/")
     events = AuditEvent.objects.filter(action="price.changed").order_by("sequence")
-    first, second, removed = [one.detail.values for one in events]
+    first, second, removed = [event.detail.values for event in events]
     assert (first.get("before"), removed.get("after")) == (None, None)
     assert removed["before"] == second["before"] == first["after"]
     assert (first["after"]["upstream"], first["after"]["cached"]) == ("Fake", 37_500_000)

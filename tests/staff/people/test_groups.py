@@ -37,12 +37,12 @@ def gateway(db: None) -> Upstream:
 
 def offered(client: Client, path: str = "/models/") -> list[str]:
     options = parse(client.get(path).text).find_all("select[name=model] option")
-    values = [str(one.attributes["value"]) for one in options]
+    values = [str(option.attributes["value"]) for option in options]
     return [value.partition("/")[2] for value in values if value]
 
 
 def give(client: Client, path: str, *groups: Group, to: str = "groups") -> None:
-    form: dict[str, Any] = {"to": to, "groups": [one.pk for one in groups]}
+    form: dict[str, Any] = {"to": to, "groups": [group.pk for group in groups]}
     assert client.post(path, form).status_code == 302
 
 

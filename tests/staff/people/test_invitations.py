@@ -304,7 +304,7 @@ def test_emails_to_an_address_are_limited(olives: Client, mails: None, alice: Us
         olives.post("/people/access/", {"signup": "domains", "signup_domains": "example.org"})
         mail.outbox.clear()
         answers = [stranger().post(path, {"email": "alice@example.org"}) for _ in range(5)]
-        assert [one.status_code for one in answers] == [200, 200, 200, 429, 429]
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
         assert len(mail.outbox) == 3
 
 

@@ -163,9 +163,9 @@ async def test_archived_trashed_and_temporary_chats_are_included_and_marked(
     await sync_to_async(write)(alice, connected)
     files = await unpacked(alices)
     lines: list[dict[str, Any]] = [
-        json.loads(one) for one in files["conversations.jsonl"].splitlines()
+        json.loads(line) for line in files["conversations.jsonl"].splitlines()
     ]
-    chats = {one["title"]: one for one in lines}
+    chats = {line["title"]: line for line in lines}
     assert chats["archived"]["archived_at"]
     assert chats["trash"]["trashed_at"]
     assert chats["temporary"]["is_temporary"]

@@ -68,9 +68,9 @@ def test_a_label_is_added_and_removed_without_touching_other_labels(
     odd, kept = (ReviewLabel.objects.create(name=name) for name in ("odd", "kept"))
     review_of(three[0]).label([kept])
     assert do(ritas, "label", three[:1], version=1, label=str(odd.pk)) == "1 chat updated."
-    assert {one.name for one in review_of(three[0]).labels.all()} == {"odd", "kept"}
+    assert {label.name for label in review_of(three[0]).labels.all()} == {"odd", "kept"}
     assert do(ritas, "unlabel", three[:1], version=2, label=str(odd.pk)) == "1 chat updated."
-    assert [one.name for one in review_of(three[0]).labels.all()] == ["kept"]
+    assert [label.name for label in review_of(three[0]).labels.all()] == ["kept"]
     assert do(ritas, "label", three, label="") == "Choose a label first."
 
 

@@ -78,7 +78,7 @@ def test_saving_labels_replaces_them(ritas: Client, conversation: Conversation) 
     odd, odder = (ReviewLabel.objects.create(name=name) for name in names)
     absurd = ["x", 99, "9" * 30, "9" * 5000]
     do(ritas, conversation, "labels", labels=[odd.pk, odder.pk, *absurd])
-    assert [one.name for one in review_of(conversation).labels.all()] == names
+    assert [label.name for label in review_of(conversation).labels.all()] == names
     page = ritas.get(address(conversation.pk)).text
     assert parse(page).find_all("img", src="x") == []
     assert f"{', '.join(names)} → odd" in do(ritas, conversation, "labels", labels=[odd.pk])

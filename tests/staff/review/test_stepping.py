@@ -21,7 +21,7 @@ def links_of(client: Client, address: str) -> dict[str, str]:
     """Return the links of a conversation's page by their shortcut key."""
     page = parse(client.get(address).text)
     links = [one.attributes for one in page.find_all("a")]
-    return {one["data-key"]: one["href"] for one in links if "data-key" in one}
+    return {link["data-key"]: link["href"] for link in links if "data-key" in link}
 
 
 def first_of(client: Client, **asked: str) -> str:

@@ -28,7 +28,7 @@ async def connect(client: AsyncClient, base_url: str, **fields: str) -> str:
 
 def ticked(page: str) -> dict[str, bool]:
     boxes = parse(page).find_all("input[name=models]")
-    return {str(one.attributes["value"]): "checked" in one.attributes for one in boxes}
+    return {str(box.attributes["value"]): "checked" in box.attributes for box in boxes}
 
 
 async def event(action: str) -> dict[str, Any]:
@@ -81,7 +81,7 @@ async def test_access_is_restricted_before_the_upstream_is_enabled(
     await olives.post(path, {"which": "all", "to": "groups", "groups": [writers.pk]})
     rule = await AccessRule.objects.select_related("upstream").aget()
     made = await Upstream.objects.aget(name="Team")
-    assert (rule.upstream, [one async for one in rule.groups.all()]) == (made, [writers])
+    assert (rule.upstream, [group async for group in rule.groups.all()]) == (made, [writers])
     assert (made.enabled, made.offered_models) == (True, "")
     logged = await event("access.changed")
     assert (logged["before"], logged["after"]) == (["Everybody"], ["Writers"])

@@ -70,7 +70,7 @@ def test_the_previous_period_is_drawn_to_the_same_scale() -> None:
 def test_the_outline_of_the_previous_period_crosses_higher_columns() -> None:
     earlier = [figures(cost=value) for value in (3, 4, 5, 0)]
     drawn = chart([figures(cost=4)] * 4, earlier, "cost")
-    assert [one.before for one in drawn.columns] == [40, None, None, None]
+    assert [column.before for column in drawn.columns] == [40, None, None, None]
 
 
 def test_the_outline_has_a_gap_where_a_value_is_unknown() -> None:
@@ -81,7 +81,7 @@ def test_the_outline_has_a_gap_where_a_value_is_unknown() -> None:
 def test_no_part_is_negative_whatever_an_upstream_reports() -> None:
     odd = figures(prompt_tokens=10, cached_tokens=50, completion_tokens=10, reasoning_tokens=50)
     assert [
-        (one.shade, one.height) for one in chart([odd], [figures()], "tokens").columns[0].parts
+        (part.shade, part.height) for part in chart([odd], [figures()], "tokens").columns[0].parts
     ] == [
         (2, 50),
         (4, 50),

@@ -38,35 +38,35 @@ def added_up(
 ) -> dict[tuple[object, ...], Counter[str]]:
     """Add the ledger's rows up in Python, independently of the database's triggers."""
     found: dict[tuple[object, ...], Counter[str]] = {}
-    for one in rows:
-        if one.day is None:
+    for row in rows:
+        if row.day is None:
             continue
-        day = one.day.replace(day=1) if is_monthly else one.day
-        sums = found.setdefault((day, one.user_id or 0, one.upstream_name, one.model), Counter())
-        prompt, completion = one.prompt_tokens or 0, one.completion_tokens or 0
-        is_estimated = one.provenance == "estimated"
-        has_speed = None not in (one.first_token_ms, one.duration_ms, one.completion_tokens)
-        if has_speed and (took := (one.duration_ms or 0) - (one.first_token_ms or 0)) >= 250:
+        day = row.day.replace(day=1) if is_monthly else row.day
+        sums = found.setdefault((day, row.user_id or 0, row.upstream_name, row.model), Counter())
+        prompt, completion = row.prompt_tokens or 0, row.completion_tokens or 0
+        is_estimated = row.provenance == "estimated"
+        has_speed = None not in (row.first_token_ms, row.duration_ms, row.completion_tokens)
+        if has_speed and (took := (row.duration_ms or 0) - (row.first_token_ms or 0)) >= 250:
             sums.update(written_tokens=completion, written_ms=took)
         sums.update(
             booked=1,
-            replies=one.kind == "reply",
+            replies=row.kind == "reply",
             prompt_tokens=prompt,
-            cached_tokens=one.cached_tokens or 0,
+            cached_tokens=row.cached_tokens or 0,
             completion_tokens=completion,
-            reasoning_tokens=one.reasoning_tokens or 0,
+            reasoning_tokens=row.reasoning_tokens or 0,
             estimated_tokens=(prompt + completion) * is_estimated,
-            unknown=one.provenance == "unknown",
-            cost=one.cost or 0,
-            estimated_cost=(one.cost or 0) * is_estimated,
-            unpriced=one.cost is None,
-            complete=one.ending == "complete",
-            stopped=one.ending in ("stopped", "abandoned"),
-            limited=one.ending
+            unknown=row.provenance == "unknown",
+            cost=row.cost or 0,
+            estimated_cost=(row.cost or 0) * is_estimated,
+            unpriced=row.cost is None,
+            complete=row.ending == "complete",
+            stopped=row.ending in ("stopped", "abandoned"),
+            limited=row.ending
             in ("length", "content_filter", "refused", "no_answer", "over_budget"),
-            failed=one.ending in ("failed", "cut_off", "timed_out", "interrupted"),
-            timed=one.first_token_ms is not None,
-            first_token_ms=one.first_token_ms or 0,
+            failed=row.ending in ("failed", "cut_off", "timed_out", "interrupted"),
+            timed=row.first_token_ms is not None,
+            first_token_ms=row.first_token_ms or 0,
         )
     return found
 

@@ -143,7 +143,7 @@ async def test_max_completion_tokens_is_tried_if_max_tokens_is_rejected(
     serve(upstream, PLAIN)
     report, _ = await report_on(upstream)
     assert report.can_serve
-    assert all("max_completion_tokens" in one.body for one in upstream.chat_requests[1:])
+    assert all("max_completion_tokens" in request.body for request in upstream.chat_requests[1:])
 
 
 async def test_a_buffering_gateway_is_reported(

@@ -34,7 +34,7 @@ def bare(frame: bytes) -> bytes:
 def test_prefixes_of_a_field_are_ignored(prefix: bytes, split: int) -> None:
     frames = [delta("Hello "), delta("there"), finish(), done()]
     for changed in (frames, frames[1:2], frames[3:]):
-        parts = [prefix + bare(one) if one in changed else one for one in frames]
+        parts = [prefix + bare(frame) if frame in changed else frame for frame in frames]
         reply = body(*parts, split=split)
         assert (reply.answer, reply.ending) == ("Hello there", Ending.COMPLETE)
         assert not reply.left_out
@@ -116,7 +116,7 @@ def test_a_surrogate_pair_in_arguments_may_be_split_too() -> None:
 
 def called(*fragments: str | None) -> Any:
     first = {"index": 0, "id": "a", "function": {"name": "now", "arguments": fragments[0]}}
-    more = [{"index": 0, "function": {"arguments": one}} for one in fragments[1:]]
+    more = [{"index": 0, "function": {"arguments": fragment}} for fragment in fragments[1:]]
     frames = [choice({"tool_calls": [one]}) for one in (first, *more)]
     (call,) = body(*frames, finish("tool_calls")).tool_calls
     return call
@@ -158,10 +158,12 @@ def test_meaningless_arguments_are_reported(fragments: tuple[str]) -> None:
 @pytest.mark.parametrize("names", [("get_", "weather"), ("get_", "get_weather"), ("get_weather",)])
 def test_a_name_may_come_in_pieces(names: tuple[str, ...]) -> None:
     parts = [{"index": 0, "function": {"name": name}} for name in names]
-    frames = [choice({"tool_calls": [one]}) for one in parts]
+    frames = [choice({"tool_calls": [part]}) for part in parts]
     arguments = choice({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]})
     events = events_of(*frames, arguments, finish("tool_calls"))
-    assert [one.index for one in events if isinstance(one, ToolCallDelta)] == [0] * (len(names) + 1)
+    assert [event.index for event in events if isinstance(event, ToolCallDelta)] == [0] * (
+        len(names) + 1
+    )
     (call,) = body(*frames, arguments, finish("tool_calls")).tool_calls
     assert (call.name, call.parsed) == ("get_weather", {})
 

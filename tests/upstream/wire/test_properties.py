@@ -75,8 +75,8 @@ def _joined(deltas: list[Delta]) -> tuple[str, list[Delta]]:
 
     Deltas of the answer can differ, because text that may begin a tag is held back.
     """
-    answer = "".join(one.text for one in deltas if isinstance(one, AnswerDelta))
-    return answer, [one for one in deltas if not isinstance(one, AnswerDelta)]
+    answer = "".join(delta.text for delta in deltas if isinstance(delta, AnswerDelta))
+    return answer, [delta for delta in deltas if not isinstance(delta, AnswerDelta)]
 
 
 @pytest.mark.parametrize("name", adversarial(1))

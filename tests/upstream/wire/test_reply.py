@@ -140,7 +140,10 @@ def test_images_sources_and_left_out_pieces_are_kept() -> None:
     )
     assert reply.reasoning_field == "reasoning"
     assert (reply.images, reply.has_sound, reply.source_count) == ([image], True, 7)
-    assert [(one.url[8], one.title) for one in reply.sources.values()] == [("a", "A"), ("b", "B")]
+    assert [(source.url[8], source.title) for source in reply.sources.values()] == [
+        ("a", "A"),
+        ("b", "B"),
+    ]
     assert (reply.left_out["kind 0"], reply.left_out["other"], len(reply.left_out)) == (2, 10, 21)
 
 

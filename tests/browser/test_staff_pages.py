@@ -32,7 +32,7 @@ from chatapp.models import (
     AccessRule, Feedback, Invitation, LegalHold, Limit, Price, Review, ReviewLabel, ReviewRule,
     ReviewSample, ReviewView, Suggestion, Upstream, Usage, User, audit)
 from chatapp.models.audit.actions import ACTIONS
-from chatapp.models.review.rules import judge_some
+from chatapp.models.review.judging import judge_some
 from chatapp.upstream.wire.estimates import Estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending

@@ -10,7 +10,9 @@ from chatapp.models.conversations.conversation import Conversation, Conversation
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.policies.review_policies import ReviewPolicy
 from chatapp.models.review.conversation_facets import ConversationFacet, of_flag
+from chatapp.models.review.flags import ANY, flagged_by
 from chatapp.models.review.reviews import Opening
+from chatapp.models.review.rules import RuleFinding
 
 
 def is_reviewable(
@@ -28,7 +30,7 @@ def is_reviewable(
     found = models.Q(pk__in=[])
     for policy, held in _held_by(path):
         if policy.scope == policy.Scope.FLAGGED:
-            held &= _was_flagged(f"{path}pk") if likely else _is_flagged(f"{path}pk", among)
+            held &= _was_flagged(f"{path}pk") if likely else flagged_by(ANY, f"{path}pk", among)
         if policy.scope != policy.Scope.NOTHING:
             found |= held
     return found & _is_there(path)
@@ -41,6 +43,13 @@ def _is_there(path: str) -> models.Q:
 def reviewable() -> ConversationQuerySet:
     """Return the conversations that reviewers may read."""
     return Conversation.objects.filter(is_reviewable())
+
+
+def readable_findings() -> dict[int, int]:
+    """Return the number of messages that each rule flagged in readable conversations."""
+    readable = RuleFinding.objects.filter(is_reviewable("conversation"))
+    counted = readable.order_by().values("rule").annotate(count=models.Count("pk"))
+    return dict(counted.values_list("rule", "count"))
 
 
 def may_be_flagged(conversation: str = "") -> models.Q:
@@ -94,12 +103,6 @@ def _held_by(path: str) -> Iterator[tuple[ReviewPolicy, models.Q]]:
 def _was_flagged(conversation: str) -> models.Q:
     flagged = ConversationFacet.objects.filter(fact=of_flag())
     return models.Q(models.Exists(flagged.filter(conversation=models.OuterRef(conversation))))
-
-
-def _is_flagged(conversation: str, among: Collection[UUID] | None) -> models.Q:
-    from chatapp.models.review.flags import ANY, flagged_by
-
-    return flagged_by(ANY, conversation, among)
 
 
 def readable_images(user: User) -> "models.QuerySet[ReplyImage]":

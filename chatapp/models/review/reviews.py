@@ -6,17 +6,15 @@ decisions and who made them.
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from django.db import models
 from django.utils import timezone
 
 from chatapp.models.accounts.users import User
+from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.refusals import Refused
-
-if TYPE_CHECKING:
-    from chatapp.models.conversations.conversation import Conversation
 
 MAX_REASON_LENGTH = 500  # characters, as the next two
 MAX_LABEL_LENGTH = 40
@@ -56,14 +54,14 @@ class Opening(models.Model):
         return f"Opening {self.pk}"
 
     @classmethod
-    def begin(cls, reviewer: User, conversation: "Conversation", reason: str) -> Self:
+    def begin(cls, reviewer: User, conversation: Conversation, reason: str) -> Self:
         ends_at = timezone.now() + OPEN_FOR
         begun = cls(reviewer=reviewer, conversation=conversation, reason=reason, ends_at=ends_at)
         begun.save(force_insert=True)
         return begun
 
     @classmethod
-    def living(cls, reviewer: User, conversation: "Conversation") -> "Opening | None":
+    def living(cls, reviewer: User, conversation: Conversation) -> "Opening | None":
         """Return the one that lasts longest; None if the conversation has to be opened first."""
         found = Opening.objects.living().filter(reviewer=reviewer, conversation=conversation)
         newest: Opening | None = found.order_by("-ends_at").first()

@@ -23,7 +23,7 @@ from chatapp.models.accounts.users import User
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.messages import Message, texts_of
 from chatapp.models.conversations.titled import UNINDEXED_TITLE
-from chatapp.models.review.rules import await_judging, judge_some
+from chatapp.models.review.judging import await_judging, judge_some
 from chatapp.models.search import full_text
 from chatapp.models.search.full_text import Row
 from chatapp.text.indexing import entries, mark, name_marks

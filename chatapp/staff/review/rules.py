@@ -11,8 +11,8 @@ from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import Conversation, ReviewPolicy, ReviewRule, User, audit
-from chatapp.models.review.readable import is_reviewable
-from chatapp.models.review.rules import Trial, tried
+from chatapp.models.review.judging import Trial, tried
+from chatapp.models.review.readable import is_reviewable, readable_findings
 from chatapp.staff.review.rows import rows_of
 from chatapp.staff.review.rule_forms import RuleForm
 
@@ -22,7 +22,7 @@ from chatapp.staff.review.rule_forms import RuleForm
 def rules(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     # The count reveals something about what people wrote, so only reviewers see it.
-    found = ReviewRule.readable_findings() if request.user.reviews else None
+    found = readable_findings() if request.user.reviews else None
     context = {"rules": ReviewRule.objects.all(), "found": found}
     return render(request, "review/rules.html", context)
 

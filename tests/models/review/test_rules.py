@@ -22,8 +22,9 @@ from chatapp.models import (
     index_some,
     reindex,
 )
-from chatapp.models.review import rules
-from chatapp.models.review.rules import RuleInput, compiled, tried
+from chatapp.models.review import judging, rules
+from chatapp.models.review.judging import tried
+from chatapp.models.review.rules import RuleInput, compiled
 from chatapp.upstream.wire.reply import Ending
 from tests.support.counting import less_than_counting
 from tests.support.stored import answered, asked, end, growing, reply_of, started_by
@@ -239,10 +240,10 @@ def test_a_trial_names_the_conversations_it_would_flag_and_stores_nothing(
     trial = tried(wanted, everything)
     assert (trial.conversations, trial.flagged, trial.is_cut) == (2, [canary.pk], False)
     assert not RuleFinding.objects.exists()
-    monkeypatch.setattr(rules, "TRIED_SECONDS", -1.0)
+    monkeypatch.setattr(judging, "TRIED_SECONDS", -1.0)
     assert tried(wanted, everything).is_cut
-    monkeypatch.setattr(rules, "TRIED_SECONDS", 60.0)
-    monkeypatch.setattr(rules, "TRIED_ON", 1)
+    monkeypatch.setattr(judging, "TRIED_SECONDS", 60.0)
+    monkeypatch.setattr(judging, "TRIED_ON", 1)
     assert tried(wanted, everything).conversations == 1
 
 

@@ -2,6 +2,8 @@
 
 Requests and answers are bytes; a request's future raises `Undone` if there is no answer. Processes
 start when needed, as new processes and not as forks, so that they inherit nothing from this one.
+
+Not `concurrent.futures` or pebble: their processes inherit the environment, which holds secrets.
 """
 
 import logging

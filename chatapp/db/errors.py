@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatapp.checks.disk import DiskProblem, problem_of_folder
@@ -15,7 +14,7 @@ def problem_with(database: BaseDatabaseWrapper, error: Exception) -> DiskProblem
     if database.vendor == "sqlite":
         name = str(database.settings_dict["NAME"]).removeprefix("file:").partition("?")[0]
         return _of_sqlite(Path(name), str(error))
-    return _of_postgresql(_psycopg_error(error))
+    return _of_postgresql(error)
 
 
 def _of_sqlite(file: Path, text: str) -> DiskProblem | None:
@@ -48,15 +47,11 @@ def _of_sqlite(file: Path, text: str) -> DiskProblem | None:
     return None
 
 
-def _psycopg_error(error: BaseException) -> BaseException | None:
-    """Return the psycopg error that Django wrapped, or None."""
-    known: BaseException | None = error
-    while known and not isinstance(known, psycopg.Error):
-        known = known.__cause__ or known.__context__
-    return known
-
-
 def _of_postgresql(error: BaseException | None) -> DiskProblem | None:
+    import psycopg  # a process on SQLite saves 9 MB
+
+    while error and not isinstance(error, psycopg.Error):  # Django wraps it
+        error = error.__cause__ or error.__context__
     match error:
         case psycopg.errors.UndefinedTable() | psycopg.errors.UndefinedColumn():
             return DiskProblem("it does not have this version's tables", UPGRADE)

@@ -9,8 +9,3 @@ requests signed with this installation's secret key.
 
 Imports `accounts`, `sessions`, `models`, `upstream` and what is below them, and `server`.
 """
-
-from chatapp.doctor.examination import IDLE_SECONDS, Title, examine
-from chatapp.doctor.report import lines, summary
-
-__all__ = ["IDLE_SECONDS", "Title", "examine", "lines", "summary"]

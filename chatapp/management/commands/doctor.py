@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatapp.checks.results import CheckResult, Status
-from chatapp.doctor import IDLE_SECONDS, Title, examine, lines, summary
+from chatapp.doctor.examination import IDLE_SECONDS, Title, examine
+from chatapp.doctor.report import lines, summary
 
 MAX_WIDTH = 100
 

@@ -1,6 +1,7 @@
 """Connects the workers of one installation: liveness, messages, and replies watched from elsewhere.
 
-Typed `messages` travel over the `bus`: Channels' `layer`, or `alone` if there is only one worker.
+Typed `messages` travel over the `bus`: Channels' `layer`, or a `null_bus` if there is only one
+worker. Import the `layer` only if it is used: it loads the Redis client.
 The `heartbeat` tells the database that this worker is alive and reports what it says of the others.
 A `Cluster` keeps the `remotes`, replies of other workers that viewers here watch, and the
 `followers`, workers that watch replies here. It knows no generation: what it cannot do itself it
@@ -17,7 +18,6 @@ from chatapp.realtime.cluster.heartbeat import (
     HeartbeatSource,
     StreamingReply,
 )
-from chatapp.realtime.cluster.layer import LayerBus, post_from_outside
 from chatapp.realtime.cluster.null_bus import NullBus, NullHeartbeat
 from chatapp.realtime.cluster.remote import RemoteReply
 
@@ -28,12 +28,10 @@ __all__ = [
     "Heartbeat",
     "HeartbeatReport",
     "HeartbeatSource",
-    "LayerBus",
     "NullBus",
     "NullHeartbeat",
     "RemoteReply",
     "SnapshotRequested",
     "StaleViewers",
     "StreamingReply",
-    "post_from_outside",
 ]

@@ -8,7 +8,8 @@ from uuid import uuid4
 from asgiref.sync import async_to_sync
 from django.conf import settings
 
-from chatapp.realtime.cluster import Heartbeat, LayerBus, NullBus, NullHeartbeat, post_from_outside
+from chatapp.models import Process
+from chatapp.realtime.cluster import Bus, Heartbeat, NullBus, NullHeartbeat
 from chatapp.realtime.cluster.messages import PeopleChanged
 from chatapp.realtime.worker.process import Worker
 
@@ -30,10 +31,17 @@ def start_worker(heartbeat: Heartbeat) -> None:
     """Start the process's worker, registered in the database under this heartbeat."""
     global _worker
     process = heartbeat.process
-    bus = NullBus(process.pk) if process.is_alone else LayerBus(process.pk)
-    _worker = Worker(bus, heartbeat)
+    _worker = Worker(_bus(process), heartbeat)
     _worker.begin()
     _worker.indexing.start()
+
+
+def _bus(process: Process) -> Bus:
+    if process.is_alone:
+        return NullBus(process.pk)
+    from chatapp.realtime.cluster.layer import LayerBus
+
+    return LayerBus(process.pk)
 
 
 def recheck_access(people: Collection[int] | None) -> None:
@@ -44,6 +52,8 @@ def recheck_access(people: Collection[int] | None) -> None:
     if _worker is not None:
         _worker.recheck_access(people)
     elif settings.REDIS_URL and not _is_in_event_loop():
+        from chatapp.realtime.cluster.layer import post_from_outside
+
         changed = PeopleChanged(None if people is None else frozenset(people))
         async_to_sync(post_from_outside)(changed)
 

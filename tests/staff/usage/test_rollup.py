@@ -302,7 +302,8 @@ def test_verify_asks_for_a_rebuild_after_a_change_of_time_zone(
 
 SUMMED = """
 import django, json; django.setup()
-from chatapp.models import DailyUsage, ledger, rollup
+from chatapp.models import DailyUsage, ledger
+from chatapp.models.billing import rollup
 while ledger.complete():
     pass
 rows = DailyUsage.objects.values_list("person", "upstream_name", "replies", "complete")

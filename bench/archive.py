@@ -83,10 +83,10 @@ def fill(username: str, own: int, others: int) -> None:
             _put(some, kinds, began_at, known)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            from chatapp.models.search.full_text import POSTGRESQL
+            from chatapp.models.search import full_text
 
             cursor.execute("SET maintenance_work_mem = '512MB'")
-            cursor.execute(POSTGRESQL[-1])
+            full_text.make_index(connection)
             cursor.execute("VACUUM ANALYZE")
 
 

@@ -6,18 +6,13 @@ that end meanwhile must not wait long. Rows that a process of the previous versi
 upgrade are completed by workers later. This can be removed in the version after 0.4.
 """
 
-from contextlib import suppress
 from typing import Any
 
-from django.apps import AppConfig
-from django.apps import apps as global_apps
-from django.core.exceptions import FieldDoesNotExist
-from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BigIntegerField, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Cast, Coalesce, Now
-from django.db.models.signals import post_migrate
-from django.dispatch import receiver
 
+from chatapp.db.sql_files import after_migrate
 from chatapp.models.billing import rollup
 from chatapp.models.billing.usage import Usage
 from chatapp.models.conversations.messages import Message
@@ -25,15 +20,11 @@ from chatapp.models.conversations.messages import Message
 AT_ONCE = 1000
 
 
-@receiver(post_migrate)
-def after_migrating(sender: AppConfig, using: str, apps: Any = global_apps, **_: object) -> None:
-    if sender.name != "chatapp":
-        return
-    with suppress(LookupError, FieldDoesNotExist):  # migrated back to a version without sums
-        apps.get_model("chatapp", "Usage")._meta.get_field("day")
-        rollup.make_triggers(connections[using])
-        while complete():
-            pass
+@after_migrate("Usage", "day")
+def after_migrating(connection: BaseDatabaseWrapper) -> None:
+    rollup.make_triggers(connection)
+    while complete():
+        pass
 
 
 def complete() -> int:

@@ -4,45 +4,20 @@ SQLite has an FTS5 table beside `SearchEntry`, PostgreSQL a `tsvector` column in
 index. Each word is prefixed with its owner (`000017_packet`), so that a search reads nothing of
 other people's entries, not even for a common word or a common prefix.
 
-The table, column and indexes are created after every `migrate`, like the triggers of `sequence`.
+`full_text.sqlite.sql` and `full_text.postgresql.sql` create the table, column and indexes.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.apps import AppConfig
-from django.apps import apps as global_apps
-from django.db import connection, connections
+from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
-from django.db.models.signals import post_migrate
-from django.dispatch import receiver
 
+from chatapp.db.sql_files import after_migrate, run_sql
 from chatapp.text.indexing import Phrase, Term
 
-# Words are already normalised: only a space separates them, and nothing is folded again. The table
-# stores its content, because deleting from a contentless one in SQLite 3.40 requires the words.
-SQLITE = (
-    "CREATE VIRTUAL TABLE IF NOT EXISTS chatapp_words USING fts5("
-    # Prefixes of two and three letters after the owner: very many words may begin with these.
-    """words, tokenize = "ascii tokenchars '_'", prefix = '9 10')""",
-    "CREATE TRIGGER IF NOT EXISTS chatapp_searchentry_deleted AFTER DELETE ON chatapp_searchentry "
-    "BEGIN DELETE FROM chatapp_words WHERE rowid = OLD.id; END",
-)
-# Words are stored out of line (TOAST), so that many rows are read quickly. New entries wait in a
-# GIN index's pending list, which each search scans, so it is kept short. Titles are few and have
-# indexes of their own, since searching the full index would read the postings of messages too.
-POSTGRESQL = (
-    "ALTER TABLE chatapp_searchentry ADD COLUMN IF NOT EXISTS words tsvector",
-    "ALTER TABLE chatapp_searchentry SET (toast_tuple_target = 128)",
-    "CREATE INDEX IF NOT EXISTS chatapp_searchentry_titles ON chatapp_searchentry (user_id, id) "
-    "WHERE message_id IS NULL",
-    "CREATE INDEX IF NOT EXISTS chatapp_searchentry_title_words ON chatapp_searchentry "
-    "USING gin (words) WITH (gin_pending_list_limit = 64) WHERE message_id IS NULL",
-    "CREATE INDEX IF NOT EXISTS chatapp_searchentry_words ON chatapp_searchentry "
-    "USING gin (words) WITH (gin_pending_list_limit = 256)",
-)
 POSTGRESQL_INDEXES = ("chatapp_searchentry_title_words", "chatapp_searchentry_words")
 POSTGRESQL_HAS_IT = (
     "SELECT to_regclass('chatapp_searchentry_words') IS NOT NULL "
@@ -72,17 +47,14 @@ class Hit(NamedTuple):
     message: UUID | None
 
 
-@receiver(post_migrate)
-def after_migrating(sender: AppConfig, using: str, apps: Any = global_apps, **_: object) -> None:
-    if sender.name == "chatapp" and "searchentry" in apps.all_models["chatapp"]:
-        with connections[using].cursor() as cursor:
-            if connections[using].vendor == "sqlite":
-                statements: Sequence[str] = SQLITE
-            else:
-                cursor.execute(POSTGRESQL_HAS_IT)
-                statements = () if cursor.fetchone()[0] else POSTGRESQL
-            for statement in statements:
-                cursor.execute(statement)
+@after_migrate("SearchEntry", "conversation")
+def make_index(connection: BaseDatabaseWrapper) -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(POSTGRESQL_HAS_IT)
+            if cursor.fetchone()[0]:
+                return
+    run_sql(__file__, "full_text", connection)
 
 
 def store(rows: Sequence[Row]) -> None:

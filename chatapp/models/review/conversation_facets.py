@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from django.db import models
 
-MAX_NAME_LENGTH = 200  # characters of a name that a fact keeps
+MAX_NAME_LENGTH = 200  # characters of a name that a fact keeps, as in `sql/`
 
 
 class ConversationSums(models.Model):

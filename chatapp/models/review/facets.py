@@ -7,52 +7,27 @@ Concurrent changes to a conversation wait for each other at its row of sums, bec
 reads the day from it. Sums are exact. Facts are only ever added, so that a conversation's tenth
 reply by a model writes none; queries that use a fact verify it against the messages.
 
-The triggers are created after every `migrate`, like those of `sequence`. Existing messages are
-added up then, a few conversations at a time.
+`facet_triggers.sqlite.sql` and `facet_triggers.postgresql.sql` create the triggers. The queries
+`expected_sums` and `expected_facts` beside them tell the same from the messages as they are now:
+existing messages are added up with these after `migrate`, a few conversations at a time, and
+`differences` compares with them. The tests of the facets prove that triggers and queries agree.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from django.apps import AppConfig
-from django.apps import apps as global_apps
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models.signals import post_migrate, pre_migrate
+from django.db.backends.utils import CursorWrapper
+from django.db.models.signals import pre_migrate
 from django.dispatch import receiver
 
-from chatapp.models.review.facet_triggers import (
-    CHARACTERS,
-    COUNTS,
-    DAY,
-    FACTS,
-    STANDS,
-    SUMS,
-    of_feedback,
-    of_finding,
-    of_reply,
-    triggers,
-)
+from chatapp.db.sql_files import after_migrate, read_sql, run_sql
 
+SUMS, FACTS = "chatapp_conversationsums", "chatapp_conversationfact"
 AT_ONCE = 200  # conversations
-
-
-def make_triggers(connection: BaseDatabaseWrapper) -> None:
-    is_sqlite = connection.vendor == "sqlite"
-    with transaction.atomic(connection.alias), connection.cursor() as cursor:
-        for name, table, event, rows, body in triggers(connection.vendor):
-            trigger, when = f"chatapp_facts_{name}", f"WHEN ({rows})" if rows else ""
-            does = f"BEGIN {body} END" if is_sqlite else f"EXECUTE FUNCTION {trigger}()"
-            cursor.execute(f"DROP TRIGGER IF EXISTS {trigger}{'' if is_sqlite else f' ON {table}'}")
-            if not is_sqlite:
-                cursor.execute(
-                    f"CREATE OR REPLACE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS"
-                    f" $$ BEGIN {body} RETURN NULL; END $$"
-                )
-            cursor.execute(
-                f"CREATE TRIGGER {trigger} AFTER {event} ON {table} FOR EACH ROW {when} {does}"
-            )
 
 
 @receiver(pre_migrate)
@@ -66,22 +41,25 @@ def before_migrating(
         return
     if "conversationsums" in apps.all_models["chatapp"]:
         with transaction.atomic(using), connection.cursor() as cursor:
-            for name, *_rest in triggers(connection.vendor):
-                cursor.execute(f"DROP TRIGGER IF EXISTS chatapp_facts_{name}")
+            _drop_triggers(cursor)
             cursor.execute(f"UPDATE {SUMS} SET is_whole = false")
 
 
-@receiver(post_migrate)
-def after_migrating(sender: AppConfig, using: str, apps: Any = global_apps, **_: object) -> None:
-    if sender.name == "chatapp" and _has_current_tables(apps):
-        make_triggers(connections[using])
-        complete(using)
+@after_migrate("ConversationSums", "characters")
+def after_migrating(connection: BaseDatabaseWrapper) -> None:
+    with transaction.atomic(connection.alias), connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            _drop_triggers(cursor)
+        run_sql(__file__, "facet_triggers", connection)
+    complete(connection.alias)
 
 
-def _has_current_tables(apps: Any) -> bool:
-    """False after migrating back: an older version's own `migrate` creates its triggers."""
-    sums = apps.all_models["chatapp"].get("conversationsums")
-    return sums is not None and any(field.name == "characters" for field in sums._meta.fields)
+def _drop_triggers(cursor: CursorWrapper) -> None:
+    cursor.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'chatapp_facts_%'"
+    )
+    for (name,) in cursor.fetchall():
+        cursor.execute(f"DROP TRIGGER {name}")
 
 
 def complete(using: str = DEFAULT_DB_ALIAS) -> None:
@@ -117,63 +95,36 @@ def _complete(connection: BaseDatabaseWrapper, keys: Sequence[Any]) -> None:
     Their rows of sums are locked first. Later changes add to the new sums; earlier ones are
     visible to the statements after the lock.
     """
-    vendor = connection.vendor
+    is_sqlite = connection.vendor == "sqlite"  # which has one writer at a time
+    stays = "" if is_sqlite else "FOR KEY SHARE OF used"
     among = f"IN ({', '.join(['%s'] * len(keys))})"
-    day = DAY[vendor].format(row="used")
-    stays = "FOR KEY SHARE OF used" if vendor == "postgresql" else ""
-    replies, cost, characters = _truth(vendor, "kept.conversation_id")
     statements = [
+        # Any day will do, as the third statement sets the right one.
         f"INSERT INTO {SUMS} (conversation_id, used_on, replies, cost, characters)"
-        f" SELECT id, {day}, 0, 0, 0 FROM chatapp_conversation AS used WHERE id {among}"
+        f" SELECT id, CURRENT_DATE, 0, 0, 0 FROM chatapp_conversation AS used WHERE id {among}"
         f" AND NOT EXISTS (SELECT 1 FROM {SUMS} WHERE conversation_id = used.id)"
         f" ORDER BY id {stays} ON CONFLICT DO NOTHING",
         f"SELECT 1 FROM {SUMS} WHERE conversation_id {among} ORDER BY conversation_id FOR UPDATE",
-        f"UPDATE {SUMS} AS kept SET is_whole = true, replies = {replies}, cost = {cost},"
-        f" characters = {characters}, used_on = (SELECT {day} FROM chatapp_conversation AS used"
-        f" WHERE used.id = kept.conversation_id) WHERE conversation_id {among}",
+        f"UPDATE {SUMS} SET is_whole = true, (used_on, replies, cost, characters) ="
+        f" (SELECT used_on, replies, cost, characters FROM ({_expected('sums', connection)})"
+        f" AS expected WHERE expected.conversation_id = {SUMS}.conversation_id)"
+        f" WHERE conversation_id {among}",
         f"UPDATE {FACTS} SET used_on = (SELECT used_on FROM {SUMS} AS sums"
         f" WHERE sums.conversation_id = {FACTS}.conversation_id) WHERE conversation_id {among}",
-        *(
-            f"INSERT INTO {FACTS} (conversation_id, fact, used_on) SELECT DISTINCT"
-            f" reply.conversation_id, {fact}, (SELECT used_on FROM {SUMS} AS sums"
-            " WHERE sums.conversation_id = reply.conversation_id)"
-            f" FROM {read} WHERE reply.conversation_id {among} AND {where} ON CONFLICT DO NOTHING"
-            for fact, read, where in _all_facts(vendor)
-        ),
+        f"INSERT INTO {FACTS} (conversation_id, fact, used_on)"
+        " SELECT DISTINCT expected.conversation_id, expected.fact, sums.used_on"
+        f" FROM ({_expected('facts', connection)}) AS expected JOIN {SUMS} AS sums"
+        " ON sums.conversation_id = expected.conversation_id"
+        f" WHERE expected.conversation_id {among} ON CONFLICT DO NOTHING",
     ]
     with connection.cursor() as cursor:
         for statement in statements:
-            if vendor == "postgresql" or not statement.endswith("FOR UPDATE"):
+            if not (is_sqlite and statement.endswith("FOR UPDATE")):
                 cursor.execute(statement, keys)
 
 
-def _truth(vendor: str, conversation: str) -> tuple[str, str, str]:
-    """Return SQL for a conversation's number of replies, cost with its title, and characters."""
-    of_it = f"reply.conversation_id = {conversation} AND {COUNTS.format(row='reply')}"
-    return (
-        f"(SELECT count(*) FROM chatapp_message AS reply WHERE {of_it})",
-        "(SELECT coalesce(sum(cost), 0) FROM chatapp_message AS reply"
-        f" JOIN chatapp_usage AS booked ON booked.message_id = reply.id WHERE {of_it})"
-        " + coalesce((SELECT cost FROM chatapp_usage AS booked"
-        f" WHERE booked.message_id = {conversation} AND booked.kind = 'title'), 0)",
-        f"(SELECT coalesce(sum({CHARACTERS[vendor].format(row='said')}), 0) FROM chatapp_message"
-        f" AS said WHERE said.conversation_id = {conversation} AND {STANDS.format(row='said')})",
-    )
-
-
-def _all_facts(vendor: str) -> Iterator[tuple[str, str, str]]:
-    """Yield all facts of replies, of feedback and of rule findings as SQL.
-
-    Each is the fact, the tables it is read from, and its condition.
-    """
-    is_reply = "reply.role = 'assistant'"
-    rated = "JOIN chatapp_feedback AS rated ON rated.message_id = reply.id"
-    for joined, facts in (("", of_reply(vendor, "reply")), (rated, of_feedback("rated"))):
-        for fact, read, where in facts:
-            tables = f"chatapp_message AS reply {joined}{f', {read}' if read else ''}"
-            yield fact, tables, f"{is_reply} AND {where}"
-    for fact, _, where in of_finding("reply"):  # prompts among them
-        yield fact, "chatapp_rulefinding AS reply", where
+def _expected(what: str, connection: BaseDatabaseWrapper) -> str:
+    return read_sql(__file__, f"expected_{what}", connection)
 
 
 def differences() -> list[str]:
@@ -182,14 +133,6 @@ def differences() -> list[str]:
     One statement reads it all, so concurrent writes cause no false differences.
     """
     connection = connections[DEFAULT_DB_ALIAS]
-    vendor = connection.vendor
-    replies, cost, characters = _truth(vendor, "conversation.id")
-    missing = " UNION ALL ".join(
-        f"SELECT reply.conversation_id AS id FROM {read} WHERE {where} AND NOT EXISTS (SELECT 1"
-        f" FROM {FACTS} AS kept WHERE kept.conversation_id = reply.conversation_id"
-        f" AND kept.fact = {fact})"
-        for fact, read, where in _all_facts(vendor)
-    )
     strays = " UNION ALL ".join(
         f"SELECT conversation_id AS id FROM {table} AS stray WHERE NOT EXISTS"
         " (SELECT 1 FROM chatapp_conversation WHERE id = stray.conversation_id)"
@@ -197,14 +140,17 @@ def differences() -> list[str]:
     )
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT conversation.id FROM chatapp_conversation AS conversation"
-            f" LEFT JOIN {SUMS} AS kept ON kept.conversation_id = conversation.id"
-            f" WHERE kept.is_whole IS NOT true OR kept.replies <> {replies} OR kept.cost <> {cost}"
-            f" OR kept.characters IS NULL OR kept.characters <> {characters}"
-            f" OR kept.used_on <> {DAY[vendor].format(row='conversation')}"
+            f"SELECT expected.conversation_id FROM ({_expected('sums', connection)}) AS expected"
+            f" LEFT JOIN {SUMS} AS kept ON kept.conversation_id = expected.conversation_id"
+            " WHERE kept.is_whole IS NOT true OR kept.replies <> expected.replies"
+            " OR kept.cost <> expected.cost OR kept.characters IS NULL"
+            " OR kept.characters <> expected.characters OR kept.used_on <> expected.used_on"
             f" UNION SELECT kept.conversation_id FROM {FACTS} AS kept JOIN {SUMS} AS sums"
             " ON sums.conversation_id = kept.conversation_id WHERE kept.used_on <> sums.used_on"
-            f" UNION {missing} UNION {strays} ORDER BY 1"
+            f" UNION SELECT expected.conversation_id FROM ({_expected('facts', connection)})"
+            f" AS expected WHERE NOT EXISTS (SELECT 1 FROM {FACTS} AS kept"
+            " WHERE kept.conversation_id = expected.conversation_id"
+            f" AND kept.fact = expected.fact) UNION {strays} ORDER BY 1"
         )
         return [str(UUID(str(key))) for (key,) in cursor.fetchall()]
 

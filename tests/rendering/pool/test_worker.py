@@ -51,21 +51,21 @@ from chatapp.rendering.pool import Renderer
 if True:
     renderer = Renderer(workers=2)
     renderer.rendered([{CODE!r}])
-    renderer.pool.submit(b"", 1)
     print(*renderer.pool.pids, flush=True)
     input()
 """
-    parent = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", script],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    )
-    assert parent.stdout
-    pids = [int(pid) for pid in parent.stdout.readline().split()]
-    assert pids
-    assert all(is_alive(pid) for pid in pids)
-    parent.kill()
-    parent.communicate()
+    ) as parent:
+        try:
+            assert parent.stdout
+            pids = [int(pid) for pid in parent.stdout.readline().split()]
+            assert pids
+            assert all(is_alive(pid) for pid in pids)
+        finally:
+            parent.kill()
     until(lambda: not any(is_alive(pid) for pid in pids))

@@ -143,3 +143,15 @@ class ChangePasswordForm(AllauthChangePasswordForm):  # type: ignore[misc]
         password: str = self.cleaned_data["oldpassword"]
         check_own_password(self.user, password)
         return password
+
+
+class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
+    """What a person sets for their account."""
+
+    class Meta:
+        model = User
+        fields = ["finishes_replies"]
+        help_texts = {
+            "finishes_replies": "Otherwise a reply stops when you close its last tab. The text so "
+            "far is saved, and you can continue it. Replies in temporary chats always stop."
+        }

@@ -55,6 +55,7 @@ urlpatterns = [
         name="openid_connect_login",
     ),
     path("accounts/by/<str:provider_id>/back/", openid.come_back, name="openid_connect_callback"),
+    path("preferences/", views.preferences, name="preferences"),
     path("accounts/devices/", views.devices, name="devices"),
     path("accounts/reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
     path("accounts/reauthenticate/code/", second_factor.reauthenticate, name="mfa_reauthenticate"),

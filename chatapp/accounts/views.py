@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp.accounts.auditing import origin_of
 from chatapp.accounts.confirmation import confirm
-from chatapp.accounts.forms import SetupForm
+from chatapp.accounts.forms import PreferencesForm, SetupForm
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.setup_link import is_setup_token, setup_token
 from chatapp.db.locks import one_at_a_time
@@ -116,3 +116,20 @@ def devices(request: HttpRequest) -> HttpResponse:
         return redirect("devices")
     context = {"devices": own.living(), "this_device": request.session.session_key}
     return render(request, "account/devices.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+@login_required
+def preferences(request: HttpRequest) -> HttpResponse:
+    """Show a person's preferences, and store those that belong to the account."""
+    assert isinstance(request.user, User)
+    form = PreferencesForm(
+        request.POST if request.method == "POST" else None, instance=request.user
+    )
+    if form.is_valid():
+        request.user.save(update_fields=form.changed_data)
+        messages.success(request, "Saved. This applies to your next prompts.")
+        return redirect("preferences")
+    context = {"form": form, "closing": Installation.this().closing}
+    return render(request, "account/preferences.html", context)

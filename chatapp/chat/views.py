@@ -25,6 +25,7 @@ from chatapp.models import (
     Conversation,
     Installation,
     Message,
+    ModelChoice,
     NotHere,
     Project,
     ReviewPolicy,
@@ -70,10 +71,17 @@ def chat_page(
     offers = open_to(offers, permitted(request.user.pk))
     at, view = _shown(request, conversation)
     if view:
-        wanted, notice = _models_of(view), ""
+        wanted = _models_of(view)
+        beginning: dict[str, object] = {"notice": "", "says_closing_stops": False}
     else:
-        installation = Installation.this()
-        wanted, notice = _to_begin_with(request, project, installation), installation.notice
+        installation, used = Installation.this(), Conversation.model_used_last_by(request.user)
+        wanted = _to_begin_with(project, used, installation)
+        beginning = {
+            "notice": installation.notice,
+            # Said once: before the first prompt.
+            "says_closing_stops": not (used or installation.finishes(request.user)),
+            "can_choose_closing": installation.closing == Installation.Closing.CHOOSE,
+        }
     context: dict[str, object] = {
         "conversation": conversation,
         "project": conversation.project if conversation else project,
@@ -83,7 +91,7 @@ def chat_page(
         "thread": thread_views.html_of(view, live) if view else "",
         **_models(offers, wanted),
         "are_connected": bool(upstreams),
-        "notice": notice,
+        **beginning,
         "prompt_id": uuid4(),
         "suggestions": [] if (view and view.shown) or project else _suggestions(offers),
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
@@ -163,7 +171,8 @@ def models(request: HttpRequest) -> HttpResponse:
     if conversation:
         wanted += _models_of(conversation.view())
     else:
-        wanted += _to_begin_with(request, project, Installation.this())
+        used = Conversation.model_used_last_by(request.user)
+        wanted += _to_begin_with(project, used, Installation.this())
     context = {
         "conversation": conversation,
         "project": project,
@@ -199,15 +208,13 @@ def _models_of(view: ThreadPage) -> list[str]:
 
 
 def _to_begin_with(
-    request: HttpRequest, project: Project | None, installation: Installation
+    project: Project | None, used: ModelChoice | None, installation: Installation
 ) -> list[str]:
     """Return the models to preselect in a new chat if the browser remembers no choice.
 
     In order: the project's model, the one the person used last, the administrator's default.
     """
-    assert isinstance(request.user, User)
     preset = project.preset if project else None
-    used = Conversation.model_used_last_by(request.user)
     choices = (preset, used, installation.default_choice)
     return [f"{choice.upstream}/{choice.name}" for choice in choices if choice]
 

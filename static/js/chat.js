@@ -42,7 +42,6 @@ import "./toast.js";
 import "./lazy.js";
 import "./menus.js";
 import "./dialogs.js";
-import "./settings.js";
 import "./long-prompts.js";
 import "./added-text.js";
 import "./drawing-pace.js";

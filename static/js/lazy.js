@@ -31,11 +31,6 @@ const BY_HAND = [
         target.closest?.(`${opensMenu}, .siblings${OURS} > button, .feedback${OURS} button`)) ||
       (key?.startsWith("Arrow") && target.closest?.(`.token${OURS}`)),
   },
-  {
-    fetched: () => import("./notifying.js"),
-    near: "[data-setting=notify]",
-    acts: ({ type, target }) => type === "click" && target.closest?.("[data-setting=notify]"),
-  },
 ];
 
 // A held event may change the meaning of these: Escape ends a selection, or else stops a reply.

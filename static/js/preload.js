@@ -1,4 +1,4 @@
-// Runs before the page is drawn, so it is not a module. It applies the settings from the account menu,
+// Runs before the page is drawn, so it is not a module. It applies the settings from the preferences,
 // such as the theme, which would otherwise flash, and stores the browser's offset from UTC in a cookie,
 // so that the server knows what "Yesterday" is. It hides keys used by an input method from the other
 // scripts. And it holds a prompt sent before the modules have loaded: until then, Enter would insert a
@@ -6,10 +6,15 @@
 
 {
   const year = 31536000; // s
-  for (const name of ["scheme", "text-size", "figures", "send-by"]) {
-    const chosen = localStorage.getItem(name);
-    if (chosen) document.documentElement.setAttribute(`data-${name}`, chosen);
-  }
+  const apply = () => {
+    for (const name of ["scheme", "text-size", "figures", "send-by"]) {
+      const chosen = localStorage.getItem(name);
+      if (chosen) document.documentElement.setAttribute(`data-${name}`, chosen);
+      else document.documentElement.removeAttribute(`data-${name}`);
+    }
+  };
+  apply();
+  addEventListener("storage", apply); // chosen in another tab
   const offset = -new Date().getTimezoneOffset();
   document.cookie = `utc-offset=${offset}; path=/; max-age=${year}; samesite=lax`;
 }

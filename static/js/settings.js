@@ -1,4 +1,4 @@
-// The settings in the account menu, stored in this browser. They are attributes of the root element,
+// The settings of the preferences page that are stored in this browser. They are attributes of the root element,
 // such as data-scheme; static/js/preload.js sets them before the next page is drawn.
 
 const groups = () => document.querySelectorAll("[data-setting]");

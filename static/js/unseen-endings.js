@@ -1,5 +1,5 @@
 // When a reply ends in a hidden tab, marks the page's title until the tab is visible, and shows a
-// notification if that is turned on in the account menu (notifying.js). The notification names the
+// notification if that is turned on in the preferences (notifying.js). The notification names the
 // conversation and shows nothing of the reply.
 
 import { isStreaming } from "./page.js";

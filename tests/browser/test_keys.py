@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import WAIT_MS, Desk, Tab
+from tests.browser.test_menus import choose
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
 from tests.support.live import Person, Server
 from tests.support.profile import sampled
@@ -67,9 +68,7 @@ def test_the_sending_key_is_chosen_for_all_tabs_of_the_browser(
 ) -> None:
     other = desk.open()
     expect(tab.send).to_have_attribute("title", "Send (Enter)")
-    tab.page.get_by_role("button", name="Account").click()
-    tab.page.get_by_role("radio", name="Ctrl+Enter").check()
-    tab.page.keyboard.press("Escape")
+    choose(tab, "Send with", "Ctrl+Enter")
     tab.reload()
     for one in (tab, other):
         expect(one.send).to_have_attribute("title", "Send (Ctrl+Enter)")

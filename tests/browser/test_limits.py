@@ -54,6 +54,7 @@ def test_a_limit_is_set_reached_and_shown(
     expect(page.get_by_role("meter")).to_be_visible()
     expect_accessible(page)
     tab.page.get_by_role("button", name="Account:").click()
+    tab.page.get_by_role("link", name="Preferences").click()
     tab.page.get_by_role("link", name="Your limits").click()
     expect(tab.page.get_by_role("meter")).to_be_visible()
     expect(tab.page.get_by_role("main")).to_contain_text("tokens used")

@@ -30,6 +30,7 @@ def test_a_member_sees_who_read_their_chat(
     if phone:
         member.page.get_by_role("button", name="Conversations").click()
     member.page.get_by_role("button", name="Account:").click()
+    member.page.get_by_role("link", name="Preferences").click()
     member.page.get_by_role("link", name="Privacy").click()
     row = member.page.get_by_role("row", name="olive, as a reviewer")
     expect(row).to_contain_text("opened")

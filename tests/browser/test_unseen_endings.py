@@ -1,7 +1,9 @@
 """A reply that ends in a hidden tab: the title is marked, with a notification if wanted."""
 
+from urllib.parse import urljoin
+
 import pytest
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
@@ -43,20 +45,21 @@ Notification.requestPermission = async () => {
 """
 
 
-def notifying(tab: Tab, choice: str) -> Locator:
-    group = tab.page.get_by_role("group", name="Notify me when a reply finishes")
+def preferences(tab: Tab) -> Page:
+    page = tab.page.context.new_page()
+    page.goto(urljoin(tab.page.url, "/preferences/"))
+    return page
+
+
+def notifying(page: Page, choice: str) -> Locator:
+    group = page.get_by_role("group", name="Notify me when a reply finishes")
     return group.get_by_role("radio", name=choice)
 
 
-def choose(tab: Tab, choice: str) -> None:
-    tab.page.get_by_role("button", name="Account").click()
-    notifying(tab, choice).click(force=True)
-
-
 def enable_notifications(tab: Tab) -> None:
-    choose(tab, "Yes")
-    expect(notifying(tab, "Yes")).to_be_checked()
-    tab.page.keyboard.press("Escape")
+    page = preferences(tab)
+    notifying(page, "Yes").check()
+    page.close()
 
 
 def ask_and_look_away(tab: Tab, upstream: FakeUpstream) -> None:
@@ -187,8 +190,9 @@ def test_a_browser_that_denies_notifications_is_reported(sit_down: SitDown, alic
     desk.context.add_init_script(FORBID)
     tab = desk.open()
     assert tab.page.evaluate("asked") == 0
-    choose(tab, "Yes")
-    expect(tab.page.get_by_role("alert").filter(has_text="blocks notifications")).to_be_visible()
-    expect(notifying(tab, "No")).to_be_checked()
-    assert tab.page.evaluate("[asked, localStorage.getItem('notify')]") == [1, None]
-    expect_accessible(tab.page)
+    page = preferences(tab)
+    notifying(page, "Yes").click()
+    expect(page.get_by_role("alert").filter(has_text="blocks notifications")).to_be_visible()
+    expect(notifying(page, "No")).to_be_checked()
+    assert page.evaluate("[asked, localStorage.getItem('notify')]") == [1, None]
+    expect_accessible(page)

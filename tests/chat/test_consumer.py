@@ -8,7 +8,7 @@ from pytest_django import Settings
 from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Usage, User
 from chatapp.realtime.worker import worker
-from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.stored import saved
 from tests.support.tab import Tab
 
@@ -62,6 +62,45 @@ async def test_closing_the_tab_closes_the_upstream_and_keeps_the_text_so_far(
     message = await saved(reply)
     assert (message.ending, message.content) == ("abandoned", "Half of it")
     assert message.usage.provenance == Usage.Provenance.ESTIMATED
+
+
+async def test_a_reply_is_finished_after_its_tab_was_closed_if_the_person_wants_that(
+    tab: Tab, alice: User, upstream: FakeUpstream
+) -> None:
+    await User.objects.filter(pk=alice.pk).aupdate(finishes_replies=True)
+    rest = Pause()
+    upstream.script(role(), delta("Half of it"), rest, delta(", and the rest"), finish(), done())
+    reply = await tab.ask()
+    await tab.until("Half of it")
+    await tab.close(1001)
+    rest.release()
+    await worker().until_saved()
+    message = await saved(reply)
+    assert (message.ending, message.content) == ("complete", "Half of it, and the rest")
+    assert await Conversation.objects.filter(is_unread=True).aexists()
+
+
+async def test_a_temporary_chat_stops_with_its_tab_even_if_the_person_finishes_replies(
+    tab: Tab, alice: User, upstream: FakeUpstream
+) -> None:
+    await User.objects.filter(pk=alice.pk).aupdate(finishes_replies=True)
+    upstream.script(role(), delta("Half of it"), Stall())
+    await tab.ask(temporary="on")
+    request = await upstream.until_requested()
+    await tab.close(1001)
+    await request.until_closed()
+
+
+async def test_signing_out_stops_replies_that_would_be_finished(
+    tab: Tab, alice: User, alices: Client, upstream: FakeUpstream
+) -> None:
+    await User.objects.filter(pk=alice.pk).aupdate(finishes_replies=True)
+    upstream.script(role(), delta("Half of it"), Stall())
+    await tab.ask()
+    request = await upstream.until_requested()
+    await tab.close(1001)
+    await database_sync_to_async(alices.post)("/accounts/logout/")
+    await request.until_closed()
 
 
 async def test_a_lost_connection_closes_the_upstream_after_its_own_grace_period(

@@ -25,6 +25,7 @@ from tests.support.stored import end, reply_of
 pytestmark = pytest.mark.django_db
 
 
+CLOSING = "A reply stops when you close its tab."
 ANYWHERE = "/c/3f2b8f5e-7c1d-4a53-9c54-0f6f0d2a9b11/"
 
 
@@ -282,3 +283,17 @@ async def test_only_administrators_see_how_to_run_the_server(
     assert "OPENAI_BASE_URL" in (await olives.get("/help/")).content.decode()
     theirs = (await alices.get("/help/")).content.decode().lower()
     assert not [word for word in ("upstream", "dialect", "openai_base_url") if word in theirs]
+
+
+async def test_the_first_new_chat_says_what_closing_the_tab_does(
+    alice: User, alices: AsyncClient, connected: Upstream
+) -> None:
+    assert CLOSING in (await alices.get("/")).text
+    await User.objects.filter(pk=alice.pk).aupdate(finishes_replies=True)
+    assert CLOSING not in (await alices.get("/")).text
+    await User.objects.filter(pk=alice.pk).aupdate(finishes_replies=False)
+    conversation = await Conversation.objects.acreate(user=alice, title="One")
+    await conversation.messages.acreate(
+        role="assistant", upstream=connected, model="m", ending="complete"
+    )
+    assert CLOSING not in (await alices.get("/")).text

@@ -76,6 +76,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "new_password1": NEW,
         "new_password2": NEW,
     },
+    "preferences/": {"finishes_replies": "on"},
     "accounts/reauthenticate/": {"password": PASSWORD},
     "accounts/reauthenticate/code/": {"code": "{code}"},
     "accounts/second-factor/keys/<int:pk>/name/": {"name": "New"},

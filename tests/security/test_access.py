@@ -128,6 +128,7 @@ TABLE = {
     "accounts/by/failed/": NO_WAY,
     "accounts/by/joined/": NO_WAY,
     "accounts/devices/": MEMBERS,
+    "preferences/": MEMBERS,
     "accounts/reauthenticate/code/": NO_FACTOR,
     "accounts/reauthenticate/key/": NO_FACTOR,
     "accounts/reauthenticate/organisation/": NO_FACTOR,  # nobody here signed in that way
@@ -217,6 +218,7 @@ OWN = (
     "accounts/logout/",
     "admin/logout/",
     "accounts/devices/",
+    "preferences/",
     "privacy/archive/",
     "privacy/erase/",
 )  # everybody may end their own sessions and export or erase their own data

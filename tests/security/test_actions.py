@@ -85,6 +85,7 @@ ACTIONS = {
     # A person's own account
     "accounts/address/<str:token>/": Gates(ANYBODY, "address.confirmed"),
     "accounts/devices/": Gates(MEMBER, "sessions.ended"),  # only revokes
+    "preferences/": Gates(MEMBER, HERS),
     # its form asks for the old password
     "accounts/password/change/": Gates(MEMBER, "password.changed"),
     "accounts/password/new/<str:named>/<str:token>/": Gates(ANYBODY, "password.changed"),

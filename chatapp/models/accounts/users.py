@@ -43,6 +43,11 @@ class User(AbstractUser):
         help_text="Can read conversations as far as the review policy allows.",
     )
 
+    # What the person chose; `Installation.finishes_replies_of` decides.
+    finishes_replies = models.BooleanField(
+        "finish replies when I close the tab", default=False, db_default=False
+    )
+
     seen_at = models.DateTimeField("last seen", null=True, editable=False)
 
     objects: ClassVar[Users] = Users()

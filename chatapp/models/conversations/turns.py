@@ -21,6 +21,7 @@ from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.titled import TEMPORARY
+from chatapp.models.platform.installation import Installation
 from chatapp.models.platform.tool_servers import ToolServer
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 from chatapp.models.policies.review_policies import ReviewPolicy
@@ -43,6 +44,7 @@ class Turn:
     others: Sequence["Turn"] = ()  # the same prompt, sent to other models at the same time
     reservation: Reservation | None = None  # if limits apply to the reply
     policy: ReviewPolicy | None = None  # if the turn begins a conversation: its policy
+    finishes: bool = False  # even if the person closes the tab
 
     @property
     def replies(self) -> list[Message]:
@@ -130,6 +132,7 @@ class Prompt:
                 _tool_servers(upstream, user),
                 conversation.instructions,
                 reservation=admitted.get(reply.pk),
+                finishes=_finishes(conversation, user),
             )
             for upstream, reply in zip(upstreams, replies, strict=True)
         )
@@ -218,6 +221,7 @@ class Retry:
             conversation.instructions,
             is_retry=True,
             reservation=reservation,
+            finishes=_finishes(conversation, user),
         )
 
 
@@ -246,6 +250,10 @@ def _reserve(
         return PromptSize.of(history).upper_tokens + reservations.tools_of(reply.upstream_id)
 
     return reservations.admit(user.pk, replies, prompt_tokens)
+
+
+def _finishes(conversation: Conversation, user: User) -> bool:
+    return not conversation.is_temporary and Installation.finishes_replies_of(user)
 
 
 def _tool_servers(upstream: Upstream, user: User) -> list[ToolServer]:

@@ -6,6 +6,8 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.urls import reverse
 
+from chatapp.db.statements import Query
+from chatapp.models.accounts.users import User
 from chatapp.models.platform import branding, colours
 from chatapp.models.platform.branding import OWN_ACCENT, OWN_NAME, Branding
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
@@ -39,6 +41,13 @@ def validate_accent(value: str) -> None:
 
 
 class Installation(models.Model):
+    class Closing(models.TextChoices):
+        """What happens to running replies when a person closes their last tab."""
+
+        STOP = "stop", "Stop replies"
+        CHOOSE = "choose", "Let people choose; stop replies unless they choose otherwise"
+        FINISH = "finish", "Finish replies"
+
     class SignUp(models.TextChoices):
         CLOSED = "closed", "Nobody, not even with an invitation"
         INVITED = "invited", "People with an invitation"
@@ -106,6 +115,16 @@ class Installation(models.Model):
         "whom to ask.",
     )
 
+    closing = models.CharField(
+        "when someone closes their last tab",
+        max_length=6,
+        choices=Closing,
+        default=Closing.CHOOSE,
+        db_default=Closing.CHOOSE,
+        help_text="A reply that goes on costs tokens, even if nobody reads it. Replies in "
+        "temporary chats always stop.",
+    )
+
     name = models.CharField(
         max_length=40,
         blank=True,
@@ -164,6 +183,17 @@ class Installation(models.Model):
         return cls.objects.filter(pk=ONLY).first() or cls(pk=ONLY)
 
     @classmethod
+    def finishes_replies_of(cls, user: User) -> bool:
+        """Whether this person's replies go on after their last tab is closed."""
+        return (_CLOSING.first(ONLY) or cls()).finishes(user)
+
+    def finishes(self, user: User) -> bool:
+        """Return the same as `finishes_replies_of`, if all settings are known already."""
+        if self.closing == self.Closing.CHOOSE:
+            return user.finishes_replies
+        return self.closing == self.Closing.FINISH
+
+    @classmethod
     def keep_branding_fresh(cls) -> None:
         """Read the branding again if what this process has cached is over ten seconds old."""
         if not branding.is_fresh():
@@ -198,3 +228,9 @@ class Installation(models.Model):
         upstream = self.title_upstream
         is_usable = upstream and upstream.enabled and not upstream.secret_problem
         return upstream if is_usable else None
+
+
+# Prepared: every turn needs it.
+_CLOSING = Query(
+    lambda pk: Installation.objects.filter(pk=pk).only("closing"), Installation._meta.pk
+)

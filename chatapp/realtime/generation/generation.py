@@ -59,7 +59,7 @@ class Generation:
         """
         self.prompt, self.message = turn.prompt, turn.reply
         self.live = LiveReply(turn.reply)
-        self.audience = Audience(showing)
+        self.audience = Audience(showing, finishes=turn.finishes)
         self.began_at = self.saved_at = time.monotonic()
         self._frames = FrameScheduler(self.live, self.audience, pace)
         self._journal = journal

@@ -50,10 +50,12 @@ class Audience:
     """The watchers of one reply.
 
     A viewer that moved to another conversation still waits for the reply, but does not show it.
-    `is_gone` is set once nobody waits and the grace period of those who left is over.
+    `is_gone` is set once nobody waits and the grace period of those who left is over. If the reply
+    `finishes`, only `forget_who_left` sets it.
     """
 
-    def __init__(self, showing: Collection[Watcher]) -> None:
+    def __init__(self, showing: Collection[Watcher], *, finishes: bool = False) -> None:
+        self._finishes = finishes
         self.is_gone = asyncio.Event()
         self.sequence = 0  # the number of the last frame shown
         self._showing = showing  # the viewers that show the conversation, updated by `Viewers`
@@ -101,6 +103,8 @@ class Audience:
         if watcher not in self._waiting:
             return
         self._waiting.discard(watcher)
+        if self._finishes:
+            return
         loop = asyncio.get_running_loop()
         # A longer grace still counts: a tab that lost its connection may have left before this one.
         self._wait_until = max(self._wait_until, loop.time() + grace)

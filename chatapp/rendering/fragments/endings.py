@@ -32,7 +32,7 @@ CALM = {
     Ending.ABANDONED: "Stopped when you closed the tab.",
     Ending.INTERRUPTED: "The server was restarted while this reply was being written.",
     Ending.OVER_BUDGET: "A limit was reached, so the reply was stopped. The text so far has been "
-    "saved. Your account menu shows which limit, and when it resets.",
+    "saved. “Your limits” in your preferences shows which limit, and when it resets.",
 }
 FAILED = {
     ErrorKind.UNREACHABLE: "The model's server can't be reached. Try again, or tell an "

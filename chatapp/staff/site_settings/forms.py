@@ -50,6 +50,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = [
             *("name", "accent"),
             *("notice", "default_upstream", "default_model"),
+            "closing",
             *("title_upstream", "title_model"),
         ]
         field_classes = {"name": VisibleCharField, "notice": MultilineField}
@@ -67,6 +68,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
             field.empty_label = words
+        self.fields["closing"].required = False  # without an answer it stays as it is
         if not self.instance.logo_version:
             del self.fields["removes_logo"]
 
@@ -106,6 +108,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         sections = [
             ("branding", "Branding", ("name", "accent", "logo", "removes_logo")),
             ("new-chats", "New chats", ("notice", "default_upstream", "default_model")),
+            ("closing", "Closed tabs", ("closing",)),
             ("titles", "Chat titles", ("title_upstream", "title_model")),
         ]
         return [

@@ -121,3 +121,12 @@ async def test_each_watcher_gets_a_frame_once() -> None:
     viewers = [Recorder() for _ in range(3)]
     await show_to(viewers, "frame")
     assert [viewer.frames for viewer in viewers] == [["frame"]] * 3
+
+
+async def test_the_audience_of_a_reply_that_finishes_is_gone_only_once_it_is_forgotten() -> None:
+    audience, viewer = Audience(set(), finishes=True), Recorder()
+    audience.join(viewer)
+    audience.leave(viewer, 0.0)
+    assert not audience.is_gone.is_set()
+    audience.forget_who_left()
+    assert audience.is_gone.is_set()

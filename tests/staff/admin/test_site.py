@@ -57,6 +57,6 @@ async def test_the_menu_links_to_the_settings_only_for_people_who_may_change_som
     for person in (alice, rita, stan, olive):
         await anyone.aforce_login(person)
         page = parse((await anyone.get("/")).content.decode())
-        paths = "/admin/", "/settings/"
+        paths = "/admin/", "/people/"
         links[person.username] = [href for href in paths if page.find_all("a", href=href)]
-    assert links == {"alice": [], "rita": [], "stan": ["/admin/"], "olive": ["/settings/"]}
+    assert links == {"alice": [], "rita": [], "stan": ["/admin/"], "olive": ["/people/"]}

@@ -27,4 +27,5 @@ urlpatterns = [
     path("replies/<uuid:pk>/images/<int:position>/", views.reply_image, name="reply-image"),
     path("shortcuts/", views.shortcuts, name="shortcuts"),
     path("help/", views.help_page, name="help"),
+    path("help/administrators/", views.administrators_help, name="administrators-help"),
 ]

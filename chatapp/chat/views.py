@@ -14,12 +14,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET
 
-from chatapp.accounts.staff import to_second_factor
+from chatapp.accounts.staff import administrators_only, to_second_factor
 from chatapp.catalogue import Offer, open_to
 from chatapp.chat import sidebar, thread_views
 from chatapp.chat.first_steps import first_steps
 from chatapp.chat.queries import uuid_of
-from chatapp.demo.help_text import help_for
+from chatapp.demo.help_text import HelpPage, for_administrators, for_everyone
 from chatapp.demo.suggestions import SUGGESTIONS
 from chatapp.models import (
     Conversation,
@@ -309,6 +309,22 @@ def shortcuts(request: HttpRequest) -> HttpResponse:
 @require_GET
 @login_required
 def help_page(request: HttpRequest) -> HttpResponse:
-    assert isinstance(request.user, User)
-    text = help_for(request.user.is_staff)
-    return render(request, "help.html", {"text": pool.rendered([text])(text)})
+    """The help for everyone."""
+    return _help(request, for_everyone(), "Help")
+
+
+@require_GET
+@administrators_only
+def administrators_help(request: HttpRequest) -> HttpResponse:
+    return _help(request, for_administrators(), "Help for administrators")
+
+
+def _help(request: HttpRequest, page: HelpPage, title: str) -> HttpResponse:
+    bodies = [page.introduction, *(section.body for section in page.sections)]
+    html_of = pool.rendered(bodies)
+    context = {
+        "title": title,
+        "introduction": html_of(page.introduction),
+        "sections": [(section, html_of(section.body)) for section in page.sections],
+    }
+    return render(request, "help.html", context)

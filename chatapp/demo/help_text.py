@@ -1,6 +1,6 @@
-"""The app's help: one Markdown text, shown on the page /help/ and quoted by the demo.
+"""The app's help: two Markdown files, shown on the pages under /help/ and quoted by the demo.
 
-Splits the text into sections and finds the sections that fit a question. Reads the file once.
+Splits them into sections and finds the sections that fit a question. Reads each file once.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-HELP_FILE = Path(__file__).with_name("help.md")
+from django.utils.text import slugify
 
 # Words that people use to ask for a section, besides those in its heading.
 KEYWORDS = {
@@ -20,7 +20,7 @@ KEYWORDS = {
     """,
     "Stopping a reply": """
         stop cancel abort interrupt escape esc close closing tab grace disconnect connection lost
-        drop dropped continue leave halt CHATAPP_CLOSE_GRACE CHATAPP_DROP_GRACE
+        drop dropped continue leave halt finish finished
     """,
     "Choices of a reply": """
         choice choices another alternative alternatives version versions retry stepper several
@@ -51,18 +51,28 @@ KEYWORDS = {
     "Searching": """
         search find found look lookup filter filters palette phrase words project before after
     """,
-    "Theme, text size and your account": """
+    "Preferences and your account": """
         theme dark light mode colour color appearance font size larger bigger text menu initials
-        figures setting settings preferences sign out
+        figures setting settings preference sign out change password
+        second factor device devices notify notifications
+    """,
+    "What a reply cost": """
+        usage costs price token tokens money pay billing bill reported estimated unknown cached
+        spend spent expensive
+    """,
+    "Privacy": """
+        private data gdpr secret stored store tracking tracker trackers confidential safe
+        secure security leave leaves
+    """,
+    "When something goes wrong": """
+        error errors problem trouble broken fails failed failure retry retries tries again
+        unreachable 401 403 404 408 409 429 500 502 503 529 timeout wrong work working rate limit
+        quota
     """,
     "Connecting a gateway": """
         connect gateways upstream upstreams provider model models openai api endpoint litellm vllm
         ollama llama anthropic claude gpt gemini real base url picker add configure set
         dialect dialects parameters temperature OPENAI_BASE_URL OPENAI_API_KEY
-    """,
-    "What a reply cost": """
-        usage costs price token tokens money pay billing bill reported estimated unknown cached
-        spend spent expensive
     """,
     "Accounts and passwords": """
         login log sign signin signup user users people person colleague colleagues invite add
@@ -72,23 +82,15 @@ KEYWORDS = {
         admin administrator administrators audit supervise moderation read search reviews reviewing
         inspect see conversations
     """,
-    "Privacy": """
-        private data gdpr secret stored store tracking tracker trackers confidential safe
-        secure security leave leaves
-    """,
     "Running it for a team": """
         deploy deployment deploying production server serve host hosting install nginx caddy proxy
         reverse https docker postgres postgresql redis sqlite database scale process processes
         settings configuration environment variable variables port daphne
         SECRET_KEY DATABASE_URL REDIS_URL ALLOWED_HOSTS CSRF_TRUSTED_ORIGINS
+        CHATAPP_CLOSE_GRACE CHATAPP_DROP_GRACE
     """,
     "Data and backups": """
         backup back backing restore copy folder directory disk DATA_DIR var export
-    """,
-    "When something goes wrong": """
-        error errors problem trouble broken fails failed failure retry retries tries again
-        unreachable 401 403 404 408 409 429 500 502 503 529 timeout wrong work working rate limit
-        quota
     """,
     "What the demo can show": """
         demo example examples try markdown rendering render table tables code math formula formulas
@@ -96,11 +98,6 @@ KEYWORDS = {
         recording recordings
     """,
 }
-
-# Sections about running the app, whose terms other people need not know.
-FOR_ADMINISTRATORS = frozenset(
-    {"Connecting a gateway", "Running it for a team", "Data and backups", "What the demo can show"}
-)
 
 # Words that say nothing about the subject of a question.
 SMALL_WORDS = """
@@ -121,35 +118,46 @@ class Section:
     body: str
 
     @property
+    def slug(self) -> str:
+        return slugify(self.title)
+
+    @property
     def words(self) -> frozenset[str]:
         return frozenset(words_of(f"{self.title} {KEYWORDS[self.title]}"))
 
 
-@cache
-def help_text() -> str:
-    """Return the help as Markdown: a `#` title, an introduction, then `##` sections."""
-    return HELP_FILE.read_text(encoding="utf-8")
+@dataclass(frozen=True, slots=True)
+class HelpPage:
+    """A page of the help: an introduction in Markdown, and its sections."""
+
+    introduction: str
+    sections: tuple[Section, ...]
 
 
 @cache
-def help_for(administrator: bool) -> str:
-    """Return the help without its title, and without FOR_ADMINISTRATORS unless `administrator`."""
-    beginning, *parts = re.split(r"^#(?=# )", help_text(), flags=re.MULTILINE)
-    shown = (part for part in parts if administrator or _title(part) not in FOR_ADMINISTRATORS)
-    return beginning.removeprefix("# Help\n") + "".join(shown)
+def for_everyone() -> HelpPage:
+    return _read("help.md")
 
 
-def _title(section: str) -> str:
-    return section.partition("\n")[0].removeprefix("# ").strip()
+@cache
+def for_administrators() -> HelpPage:
+    return _read("help_for_administrators.md")
+
+
+def _read(name: str) -> HelpPage:
+    """Read a file with a `#` title, an introduction, and `##` sections."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    beginning, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    found = (part.partition("\n") for part in parts)
+    return HelpPage(
+        beginning.partition("\n")[2].strip(),
+        tuple(Section(title.strip(), body.strip()) for title, _, body in found),
+    )
 
 
 @cache
 def sections() -> tuple[Section, ...]:
-    _, *parts = re.split(r"^## ", help_text(), flags=re.MULTILINE)
-    return tuple(
-        Section(title=title.strip(), body=body.strip())
-        for title, _, body in (part.partition("\n") for part in parts)
-    )
+    return (*for_everyone().sections, *for_administrators().sections)
 
 
 def closest_sections(question: str) -> list[Section]:

@@ -280,20 +280,22 @@ async def test_help_is_shown(alices: AsyncClient) -> None:
 async def test_only_administrators_see_how_to_run_the_server(
     alices: AsyncClient, olives: AsyncClient
 ) -> None:
-    assert "OPENAI_BASE_URL" in (await olives.get("/help/")).content.decode()
+    assert "OPENAI_BASE_URL" in (await olives.get("/help/administrators/")).content.decode()
+    assert (await alices.get("/help/administrators/")).status_code == 403
     theirs = (await alices.get("/help/")).content.decode().lower()
     assert not [word for word in ("upstream", "dialect", "openai_base_url") if word in theirs]
+    assert "administrators/" not in theirs
 
 
 async def test_the_first_new_chat_says_what_closing_the_tab_does(
     alice: User, alices: AsyncClient, connected: Upstream
 ) -> None:
-    assert CLOSING in (await alices.get("/")).text
+    assert CLOSING in (await alices.get("/")).content.decode()
     await User.objects.filter(pk=alice.pk).aupdate(finishes_replies=True)
-    assert CLOSING not in (await alices.get("/")).text
+    assert CLOSING not in (await alices.get("/")).content.decode()
     await User.objects.filter(pk=alice.pk).aupdate(finishes_replies=False)
     conversation = await Conversation.objects.acreate(user=alice, title="One")
     await conversation.messages.acreate(
         role="assistant", upstream=connected, model="m", ending="complete"
     )
-    assert CLOSING not in (await alices.get("/")).text
+    assert CLOSING not in (await alices.get("/")).content.decode()

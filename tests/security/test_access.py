@@ -87,6 +87,7 @@ TABLE = {
     # readable by reviewers
     "replies/<uuid:pk>/images/<int:position>/": "in 200 404 404 200 200 404",
     "help/": MEMBERS,
+    "help/administrators/": STAFFS_ROOM,
     "privacy/": MEMBERS,
     "privacy/archive/": POSTED,
     "privacy/erase/": MEMBERS,

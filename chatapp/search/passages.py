@@ -5,7 +5,8 @@ from datetime import datetime
 from uuid import UUID
 
 from chatapp.models import Message
-from chatapp.search.spelling_patterns import Segment, SpellingPatterns
+from chatapp.search.plain_text import plain_text
+from chatapp.search.spelling_patterns import LOOKED_THROUGH, Segment, SpellingPatterns
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ def passage_of(message: Message, looks: SpellingPatterns) -> Passage:
     reasoning = [one.reasoning for one in message.rounds if one.reasoning]
     segments: list[Segment] = []
     for text in (*texts, *reasoning):
-        passage, is_found = looks.passage(text)
+        passage, is_found = looks.passage(plain_text(text[:LOOKED_THROUGH]))
         if is_found:
             source = f"{whose}, reasoning" if text in reasoning and text not in texts else whose
             return Passage(message.pk, passage, source, message.created_at)

@@ -49,6 +49,25 @@ def test_titles_prompts_answers_and_reasoning_are_found(
     assert [segment.text for segment in found.passages[0].segments if segment.is_found] == ["owls"]
 
 
+def test_passages_are_plain_text_with_their_matches_marked(
+    search: Search, alice: User, connected: Upstream
+) -> None:
+    conversation = started_by(alice)
+    prompt, reply = conversation.ask(
+        conversation.pk, "Of **canaries**", None, connected, "m", conversation.pk
+    )
+    end(reply, reply_of("## Birds\n\n| Bird | Song |\n|---|---|\n| `canary` | **loud _song_** |"))
+    index_all()
+    [found] = search("canar").found
+    texts = {
+        passage.message: "".join(
+            f"[{one.text}]" if one.is_found else one.text for one in passage.segments
+        )
+        for passage in found.passages
+    }
+    assert texts == {prompt.pk: "Of [canar]ies", reply.pk: "Birds Bird Song [canar]y loud song"}
+
+
 def test_nobody_finds_another_persons_words(
     search: Search, alice: User, bob: User, connected: Upstream
 ) -> None:

@@ -38,7 +38,7 @@ function adopt({ url, title, conversation, temporary }) {
 
 function leave() {
   setAddress("/");
-  document.querySelectorAll(".crumb, .project-page").forEach((one) => one.remove());
+  document.querySelectorAll(".crumb, .project-head, .project-page").forEach((one) => one.remove());
   tell("chat:gone");
   tell("chat:shown");
 }

@@ -300,7 +300,7 @@ def test_a_project_and_its_settings(hello: Tab) -> None:
     expect_accessible(hello.page)
     hello.page.get_by_role("textbox", name="Name").fill("Work")
     hello.page.keyboard.press("Enter")
-    expect(hello.page.get_by_role("heading", name="Work", level=2)).to_be_visible()
+    expect(hello.page.get_by_role("heading", name="Work", level=1)).to_be_visible()
     expect_accessible(hello.page)
     hello.page.get_by_role("button", name="Project settings").click()
     expect_accessible(hello.page)

@@ -5,12 +5,25 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.conftest import Desk, SitDown, Tab, confirmed
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish
-from tests.support.live import Site
+from tests.support.live import Server, Site
+from tests.support.profile import sampled
 
 LONG = "\n\n".join(f"Paragraph {number} of a long reply." for number in range(80))
 WIDE = f"```python\nprint({'1 + ' * 80}1)\n```\n\n" + "| a | b |\n|-|-|\n| 1 | 2 |\n"
+
+
+# How far the middle of each box is below that of the first line of its label.
+OFFSETS = """[...document.querySelectorAll("label:has(input), .check label")].map((label) => {
+  const box = (label.control ?? label.querySelector("input")).getBoundingClientRect();
+  const walker = document.createTreeWalker(label, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode() && !walker.currentNode.data.trim());
+  const range = document.createRange();
+  range.selectNodeContents(walker.currentNode);
+  const line = range.getClientRects()[0];
+  return box.top + box.height / 2 - line.top - line.height / 2;
+})"""
 
 
 def top(locator: Locator) -> float:
@@ -23,6 +36,10 @@ def bottom(locator: Locator) -> float:
     box = locator.bounding_box()
     assert box
     return box["y"] + box["height"]
+
+
+def middle(locator: Locator) -> float:
+    return (top(locator) + bottom(locator)) / 2
 
 
 def test_a_new_chat_has_its_composer_in_the_middle(tab: Tab, upstream: FakeUpstream) -> None:
@@ -50,6 +67,28 @@ def test_an_administrator_is_shown_what_to_do_first(sit_down: SitDown, site: Sit
         alices = sit_down(site.person(), url=server.url).open()
         expect(alices.page.get_by_role("link", name="Connect a gateway")).to_have_count(0)
         alices.page.close()
+
+
+@pytest.mark.parametrize("width", sampled([390, 1280]))
+def test_boxes_are_level_with_the_first_line_of_their_text(
+    sit_down: SitDown, site: Site, server: Server, width: int
+) -> None:
+    page = sit_down(site.olive, viewport={"width": width, "height": 800}).context.new_page()
+    for path in ("/people/invitations/", "/policy/"):
+        confirmed(page, server.url + path)
+        offsets = page.evaluate(OFFSETS)
+        assert offsets
+        assert max(map(abs, offsets)) <= 1
+
+
+def test_a_selected_chat_has_its_box_on_the_line_of_its_title(tab: Tab) -> None:
+    tab.ask("Hello")
+    tab.expect_ending("complete")
+    tab.sidebar.get_by_role("link", name="Hello").click(modifiers=["Control"])
+    row = tab.sidebar.get_by_role("checkbox", name="Hello", exact=True)
+    expect(row).to_be_checked()
+    assert abs(middle(row) - middle(row.locator(".conversation-title"))) <= 1
+    assert row.evaluate("row => getComputedStyle(row).alignItems") == "center"
 
 
 def test_the_latest_button_covers_nothing_and_moves_nothing(

@@ -31,7 +31,7 @@ def make(tab: Tab, name: str) -> None:
     dialog = tab.page.get_by_role("dialog", name="New project")
     dialog.get_by_role("textbox", name="Name").fill(name)
     dialog.get_by_role("button", name="Create").click()
-    expect(tab.page.get_by_role("heading", name=name, level=2)).to_be_visible()
+    expect(tab.page.get_by_role("heading", name=name, level=1)).to_be_visible()
 
 
 def test_a_chat_begun_in_a_project_gets_its_instructions(

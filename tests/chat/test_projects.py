@@ -10,7 +10,7 @@ from pytest_django import Settings
 from chatapp.chat import projects as views
 from chatapp.models import Conversation, ModelChoice, Project, Prompt, Retry, Upstream, User
 from chatapp.realtime.worker import worker
-from tests.support.page import Page
+from tests.support.page import Page, parse
 from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db
@@ -40,6 +40,17 @@ def test_a_project_needs_only_a_name(alice: User, alices: Client) -> None:
     project = alice.projects.get()
     assert (status, address) == (200, f"/projects/{project.pk}/")
     assert (project.name, project.instructions, project.preset) == ("Big plans", "", None)
+
+
+def test_a_projects_page_is_headed_by_its_name(alices: Client, poems: Project) -> None:
+    page = parse(alices.get(f"/projects/{poems.pk}/").content.decode())
+    heading = page.find("h1", id="project-heading")
+    assert heading.text == "Poems"
+    assert (
+        page.find("section", data_project_page=str(poems.pk)).attributes["aria-labelledby"]
+        == (heading.attributes["id"])
+    )
+    assert "Name" in page.find("dialog", id="new-project").find("label").text
 
 
 def test_a_projects_model_must_be_offered(

@@ -458,3 +458,23 @@ def test_a_toast_disappears_after_a_while_but_not_while_it_has_the_focus(
     tab.page.clock.run_for(13_000)
     expect(undo).to_be_hidden()
     expect(toast(tab)).to_have_text("")
+
+
+def test_a_toast_is_over_the_column_and_never_over_the_message_box(desk: Desk, tab: Tab) -> None:
+    menu(tab, "Chat 1", "Pin")
+    expect(toast(tab)).to_have_text("Pinned.")
+    tab.page.get_by_role("button", name="Undo").focus()  # keeps it
+    for width in (1280, 390):
+        tab.page.set_viewport_size({"width": width, "height": 800})
+        told, box, column = (
+            tab.page.locator(one).bounding_box() for one in ("#toast", ".composer-card", "#main")
+        )
+        assert told
+        assert box
+        assert column
+        assert told["y"] + told["height"] <= box["y"]
+        assert told["y"] >= tab.page.evaluate(
+            "document.querySelector('.topbar').getBoundingClientRect().bottom"
+        )
+        middle = told["x"] + told["width"] / 2
+        assert abs(middle - column["x"] - column["width"] / 2) <= 1

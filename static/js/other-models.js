@@ -17,6 +17,7 @@ function show(models) {
   field().value = models.join("\n");
   place().querySelector("ul").replaceChildren(...models.map(chipOf));
   place().hidden = !models.length;
+  document.getElementById("model-count").textContent = models.length ? `+ ${models.length} more` : "";
   sheet().toggleAttribute("data-full", models.length >= MAX_COUNT);
 }
 
@@ -52,6 +53,11 @@ document.addEventListener("click", ({ target }) => {
 // A model that is now the selected one must not answer twice.
 document.addEventListener("change", ({ target }) => {
   if (target === select()) show(others().filter((value) => value !== target.value));
+});
+
+// The picker was drawn again.
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (target.id === "model-picker") show(others());
 });
 
 document.addEventListener("chat:shown", () => show([]));

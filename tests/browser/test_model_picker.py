@@ -246,7 +246,7 @@ def test_a_reply_names_its_model_as_the_picker_does(
     tab.stop.click()
     tab.expect_ending("stopped")
     for _live_and_reloaded in range(2):
-        expect(tab.reply.locator(".reply-meta .model")).to_have_text(name)
+        expect(tab.reply.locator(".by")).to_have_text(name)
         about = tab.reply.locator(".about dd").first
         expect(about).to_have_text(re.compile(rf"^\s*{name} \({id}\) from \w+"))
         tab.reload()

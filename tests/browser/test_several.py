@@ -90,14 +90,17 @@ def test_four_models_are_added_and_answer_side_by_side(desk: Desk, upstream: Fak
     tab = desk.open()
     talk(tab, upstream)
     expect(columns(tab)).to_have_count(4)
-    expect(columns(tab).locator(".beside-model")).to_have_text(list(NAMES))
+    expect(replies(tab).locator(".by")).to_have_text(list(NAMES))
     boxes = [columns(tab).nth(number).bounding_box() for number in range(4)]
     assert len({box["y"] for box in boxes if box}) == 1
     assert len({box["x"] for box in boxes if box}) == 4
     models = [request.body["model"] for request in upstream.chat_requests]
     assert sorted(models) == sorted(NAMES)
+    expect(tab.page.locator("#model-count")).to_have_text("+ 3 more")
     tab.reload()
     expect_endings(tab, *["complete"] * 4)
+    expect(replies(tab).locator(".by")).to_have_text(list(NAMES))
+    expect(tab.page.locator("#model-count")).to_have_text("")
 
 
 @pytest.mark.thorough

@@ -1,7 +1,9 @@
-// The selected model. A model picked by the person stays selected when the picker is redrawn; a new
-// chat starts with the model picked last in this browser, unless its project has its own.
+// The selected model. A model picked by the person stays selected when the picker is redrawn, as does
+// that of the reply they continue with after a comparison; a new chat starts with the model picked last
+// in this browser, unless its project has its own.
 
 import { keep, kept } from "./account.js";
+import { OURS } from "./untrusted-html.js";
 import { conversation } from "./page.js";
 
 let picked = ""; // by the person, in the shown conversation
@@ -10,6 +12,13 @@ document.addEventListener("change", ({ target }) => {
   if (target.id !== "model") return;
   picked = target.value;
   keep("model", picked);
+});
+
+document.addEventListener("click", ({ target }) => {
+  const chosen = target.closest?.(`.beside-choose${OURS}`);
+  if (!chosen) return;
+  picked = chosen.dataset.model;
+  choose();
 });
 
 document.addEventListener("chat:shown", () => {

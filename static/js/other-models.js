@@ -1,5 +1,6 @@
 // Other models that also answer the next prompt, each in its own column. They are added in the model
-// sheet, listed above the message box, and sent with the prompt, one per line.
+// sheet, listed above the message box, and sent with the prompt, one per line. Continuing with one of
+// the replies removes them.
 
 import { OURS } from "./untrusted-html.js";
 import { focusBox } from "./message-box.js";
@@ -45,6 +46,7 @@ document.addEventListener("click", ({ target }) => {
     show(others().filter((value) => value !== taken.value));
     focusBox();
   }
+  if (target.closest?.(`.beside-choose${OURS}`)) show([]);
   if (!target.closest?.(".model-add")) return;
   sheet().hidePopover();
   askForModel(select(), "", add);

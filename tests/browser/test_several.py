@@ -156,8 +156,34 @@ def test_every_reply_continues_after_a_reload(desk: Desk, upstream: FakeUpstream
         expect(replies(tab).nth(number).locator("[data-region=answer]")).to_have_text("Half more")
 
 
+def expect_next_is_only(tab: Tab, name: str) -> None:
+    """Check that the next prompt asks this model alone, and that the header says so."""
+    expect(tab.page.locator("#model option:checked")).to_have_text(name)
+    expect(tab.page.locator("#model-count")).to_have_text("")
+    expect(chips(tab)).to_have_count(0)
+
+
 @pytest.mark.thorough
-def test_continuing_with_one_reply_hides_the_others(desk: Desk, upstream: FakeUpstream) -> None:
+def test_the_choice_of_a_reply_is_kept_by_a_reload(desk: Desk, upstream: FakeUpstream) -> None:
+    tab = desk.open()
+    talk(tab, upstream, ("beta",))
+    tab.reload()
+    expect_next_is_only(tab, "alpha")
+    column_button(tab, 1, "Continue with this reply").click()
+    expect_next_is_only(tab, "beta")
+    expect(columns(tab)).to_have_count(0)
+    chosen = tab.reply.get_attribute("data-reply")
+    tab.reload()
+    expect(tab.reply).to_have_attribute("data-reply", str(chosen))
+    expect_next_is_only(tab, "beta")
+    tab.ask("And then?")
+    tab.expect_ending("complete")
+    assert upstream.chat_requests[-1].body["model"] == "beta"
+
+
+def test_continuing_with_one_reply_goes_on_with_its_model_alone(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
     tab = desk.open()
     talk(tab, upstream, ("beta",))
     chosen = replies(tab).nth(1).get_attribute("data-reply")
@@ -166,10 +192,11 @@ def test_continuing_with_one_reply_hides_the_others(desk: Desk, upstream: FakeUp
     expect(tab.reply).to_have_attribute("data-reply", str(chosen))
     expect(tab.reply).to_contain_text("2 / 2")
     expect(tab.message).to_be_focused()
-    tab.reload()
-    expect(tab.reply).to_have_attribute("data-reply", str(chosen))
+    expect_next_is_only(tab, "beta")
     tab.ask("And then?")
     tab.expect_ending("complete")
+    assert upstream.chat_requests[-1].body["model"] == "beta"
+    expect(columns(tab)).to_have_count(0)
     expect(tab.page.locator("#messages > article")).to_have_count(2)
     expect(tab.page.locator("#messages > article").first).to_have_attribute(
         "data-reply", str(chosen)

@@ -189,8 +189,9 @@ async def test_a_model_named_twice_replies_once(tab: Tab, connected: Upstream) -
 
 
 async def test_a_page_shows_replies_side_by_side_and_continues_with_one(
-    tab: Tab, alices: Client, connected: Upstream
+    tab: Tab, alices: Client, connected: Upstream, upstream: FakeUpstream
 ) -> None:
+    upstream.models = ["m0", "m1"]
     replies = await ask(tab, connected, 2)
     for _ in replies:
         await tab.until_ended()
@@ -199,9 +200,15 @@ async def test_a_page_shows_replies_side_by_side_and_continues_with_one(
     page = Page(answer.content.decode())
     assert [one[0] for one in shown_on(page)][1:] == [str(reply) for reply in replies]
     assert page.form()["parent"] == str(replies[0])
+    choices = page.root.find_all("button", class_="text-button beside-choose")
+    assert [one.attributes["data-model"] for one in choices] == [
+        f"{connected.pk}/m0", f"{connected.pk}/m1",
+    ]  # fmt: skip
     await tab.send(action="step", conversation=str(conversation), message=str(replies[1]))
     frame = await tab.until("innerHTML target:#messages")
     assert str(replies[1]) in frame
     assert f"reply-{replies[0]}" not in frame
     assert f'name="parent" value="{replies[1]}"' in frame
     assert "2 / 2" in frame
+    answer = await sync_to_async(alices.get)(f"/c/{conversation}/")
+    assert Page(answer.content.decode()).form()["model"] == f"{connected.pk}/m1"

@@ -6,6 +6,7 @@ address until the link is confirmed, so that nobody can sign in with an unconfir
 """
 
 import logging
+from dataclasses import dataclass
 from smtplib import SMTPException
 
 from django.conf import settings
@@ -25,6 +26,15 @@ from chatapp.models.platform import branding
 logger = logging.getLogger(__name__)
 
 ADDRESS_SALT = "chatapp.address"
+
+
+@dataclass(frozen=True)
+class LinkToShare:
+    """A link that an administrator has to copy."""
+
+    link: str
+    address: str = ""  # whom it is for, if known
+    has_failed: bool = False  # to be sent by email
 
 
 def absolute(request: HttpRequest, path: str) -> str:

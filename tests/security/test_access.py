@@ -148,6 +148,7 @@ TABLE = {
     "invitation/<str:token>/": "410 200 200 200 200 200 200",  # signed-in people get a message
     "people/": STAFFS_ROOM,
     "people/invitations/": STAFFS_ROOM,
+    "people/invitations/<int:pk>/renew/": POSTED,
     "people/invitations/<int:pk>/revoke/": POSTED,
     "people/access/": STAFFS_ROOM,
     "people/groups/": STAFFS_ROOM,

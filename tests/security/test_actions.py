@@ -105,6 +105,7 @@ ACTIONS = {
     "privacy/erase/": Gates(MEMBER, "person.deleted person.erased", PASSWORD),
     # People
     "people/invitations/": Gates(ADMINISTRATOR, "person.invited", PASSWORD),
+    "people/invitations/<int:pk>/renew/": Gates(ADMINISTRATOR, "invitation.renewed", PASSWORD),
     # only revokes
     "people/invitations/<int:pk>/revoke/": Gates(ADMINISTRATOR, "invitation.revoked"),
     "people/access/": Gates(ADMINISTRATOR, "installation.changed", PASSWORD),

@@ -190,7 +190,7 @@ class Company:
         """Join by an invitation, with an address and a name that Carol changes afterwards."""
         words = self.words
         former = f"{words('the address of the invitation')}@example.org"
-        page = done_at(self.olives, "/people/invitations/", address=former, days=7, uses=1)
+        page = done_at(self.olives, "/people/invitations/", addresses=former, days=7, uses=1)
         link = re.search(r"/invitation/[\w-]+/", page.text)
         assert link
         agent = words("the name of the browser")

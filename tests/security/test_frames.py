@@ -95,6 +95,8 @@ def main(
         "first_steps": ("gateway", "people"),
         "policy": ReviewPolicy(scope="flagged"),
         "notice": text,
+        "says_closing_stops": True,
+        "can_choose_closing": True,
         "prompt_id": PROMPT,
     }
 

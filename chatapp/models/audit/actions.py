@@ -36,6 +36,7 @@ ACTIONS: Mapping[str, str] = {
     "group.changed": "changed the group",
     "group.deleted": "deleted the group",
     "access.changed": "changed access to",
+    "invitation.renewed": "renewed the invitation",
     "invitation.revoked": "revoked the invitation",
     "upstream.added": "added the upstream",
     "upstream.changed": "changed the upstream",

@@ -138,6 +138,23 @@ class Invitation(models.Model):
             person.groups.add(self.group)
         audit.record("person.joined", actor=person, about=self, detail={"roles": person.roles})
 
+    def renew(self, by: User) -> str:
+        """Replace the link by one that is valid as long as the first one was.
+
+        Returns the new token, or "" if the invitation was used up or revoked. From now on it is an
+        invitation by this person.
+        """
+        now = timezone.now()
+        token = self.make_token()
+        self.made_by, self.expires_at = by, now + (self.expires_at - self.created_at)
+        renewed = Invitation.objects.filter(pk=self.pk, revoked_at=None, used__lt=F("uses")).update(
+            token_hash=self.token_hash,
+            made_by=by,
+            created_at=now,
+            expires_at=self.expires_at,
+        )
+        return token if renewed else ""
+
     def revoke(self) -> None:
         Invitation.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
 

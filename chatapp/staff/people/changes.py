@@ -102,7 +102,7 @@ def _reset_link(request: HttpRequest, person: User) -> HttpResponse | None:
     ):
         messages.success(request, f"A link to set a new password was sent to {person.email}.")
         return None
-    context = {"link": link, "person": person, "mail_failed": is_mailed}
+    context = {"links": [links.LinkToShare(link, has_failed=is_mailed)], "person": person}
     return render(request, "people/link.html", context)
 
 

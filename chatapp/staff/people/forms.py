@@ -1,11 +1,13 @@
 """Forms of the People pages."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
 from django import forms
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.utils import timezone
 
 from chatapp.accounts.forms import UniqueEmail
@@ -16,6 +18,7 @@ from chatapp.staff.people.queries import PeopleFilter
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 
+MAX_ADDRESSES = 50  # invited at once
 NO_MAIL = "This needs email, to confirm addresses: set EMAIL_URL and restart the server."
 
 
@@ -98,55 +101,108 @@ class HoldForm(forms.Form):
     )
 
 
+class AddressesField(MultilineField):
+    """Email addresses as people paste them: separated by anything, with names, or as CSV.
+
+    A line may hold other words beside its addresses. The first line may be a heading.
+    """
+
+    def clean(self, value: Any) -> list[str]:
+        found: dict[str, str] = {}
+        for number, line in enumerate(super().clean(value).splitlines()):
+            words = [word.strip("<>\"'()[]") for word in re.split(r"[\s,;]+", line)]
+            addresses = [word for word in words if "@" in word]
+            if any(words) and not addresses and number:
+                raise ValidationError(f"“{line.strip()[:80]}” has no email address. Correct it.")
+            for address in addresses:
+                found.setdefault(_checked(address).casefold(), address)
+        if value and value.strip() and not found:
+            raise ValidationError("Enter email addresses, such as ann@example.org.")
+        if len(found) > MAX_ADDRESSES:
+            raise ValidationError(
+                f"{len(found)} addresses are too many at once. Invite {MAX_ADDRESSES} at most."
+            )
+        return list(found.values())
+
+
+def _checked(address: str) -> str:
+    try:
+        validate_email(address)
+    except ValidationError:
+        raise ValidationError(f"“{address[:80]}” isn't an email address. Correct it.") from None
+    return address
+
+
 class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Invitations: one for each address, or one that anyone can use who has its link."""
+
+    addresses = AddressesField(
+        label="Email addresses",
+        required=False,
+        max_length=20_000,
+        widget=forms.Textarea({"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+    )
     days = forms.IntegerField(label="Expires after (days)", min_value=1, max_value=365, initial=7)
     uses = forms.IntegerField(label="Number of people", min_value=1, max_value=1000, initial=1)
 
     class Meta:
         model = Invitation
-        fields = ["address", "administers", "reviews", "group", "days", "uses"]
+        fields = ["administers", "reviews", "group", "days", "uses"]
         labels = {
-            "address": "Email address",
             "administers": "As an administrator",
             "reviews": "As a reviewer, who reads chats as the policy allows",
         }
+        help_texts = {"uses": "Of a link without an address."}
 
-    field_order = ["address", "uses", "days", "group", "administers", "reviews"]
+    field_order = ["addresses", "days", "group", "administers", "reviews", "uses"]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.fields["group"].queryset = Group.objects.order_by("name")  # type: ignore[attr-defined]
         self.fields["group"].empty_label = "None"  # type: ignore[attr-defined]
-        self.fields["address"].help_text = (
-            "The link is sent there, and works for anyone who reads it. Leave this empty to get a "
-            "link to share yourself."
+        self.fields["addresses"].help_text = "Paste one or several. Leave this empty " + (
+            "to get a link to share yourself. Each link is sent to its address, and works for "
+            "anyone who reads it."
             if sends_mail()
-            else "Saved with the account. This server sends no email: share the link yourself."
+            else "for a link that anyone can use. This server sends no email: share the links "
+            "yourself."
         )
 
-    def clean_address(self) -> str:
-        address: str = self.cleaned_data["address"]
-        if address and User.objects.filter(email__iexact=address).exists():
-            raise ValidationError("There is already an account with this address.")
-        return address
+    def clean_addresses(self) -> list[str]:
+        addresses: list[str] = self.cleaned_data["addresses"]
+        taken = [one for one in addresses if User.objects.filter(email__iexact=one).exists()]
+        if taken:
+            raise ValidationError(f"There is already an account with {', '.join(taken[:5])}.")
+        return addresses
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
         has_role = data.get("administers") or data.get("reviews")
-        if data.get("address") and data.get("uses", 1) > 1:
+        if data.get("addresses") and data.get("uses", 1) > 1:
             self.add_error("uses", "An invitation to an address is for one person.")
         elif has_role and data.get("uses", 1) > 1:
             self.add_error("uses", "A link that gives a role is for one person.")
         return data
 
-    def make(self, by: User) -> tuple[Invitation, str]:
-        """Save and return the invitation, and the secret of its link."""
-        invitation: Invitation = self.save(commit=False)
-        invitation.made_by = by
-        invitation.expires_at = timezone.now() + timedelta(days=self.cleaned_data["days"])
-        token = invitation.make_token()
-        invitation.save()
-        return invitation, token
+    def make(self, by: User) -> list[tuple[Invitation, str]]:
+        """Save the invitations; return them with the secrets of their links."""
+        wanted = self.save(commit=False)
+        expires_at = timezone.now() + timedelta(days=self.cleaned_data["days"])
+        made = []
+        for address in self.cleaned_data["addresses"] or [""]:
+            invitation = Invitation(
+                address=address,
+                administers=wanted.administers,
+                reviews=wanted.reviews,
+                group=wanted.group,
+                uses=wanted.uses,
+                made_by=by,
+                expires_at=expires_at,
+            )
+            token = invitation.make_token()
+            invitation.save()
+            made.append((invitation, token))
+        return made
 
 
 class GroupForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -1,5 +1,7 @@
 """Invitations, and the settings for who may create an account."""
 
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -27,22 +29,57 @@ def invitations(request: HttpRequest) -> HttpResponse:
     form = InvitationForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
-            invitation, token = form.make(request.user)
-            group = invitation.group.name if invitation.group else None
-            record(request, "person.invited", invitation, roles=invitation.roles, group=group)
+            made = form.make(request.user)
+            for invitation, _ in made:
+                group = invitation.group.name if invitation.group else None
+                record(request, "person.invited", invitation, roles=invitation.roles, group=group)
+        return _delivered(request, made)
+    newest = Invitation.objects.select_related("made_by", "group").order_by("-pk")[:SHOWN]
+    context = {
+        "form": form,
+        "invitations": newest,
+        "installation": Installation.this(),
+        "sends_mail": links.sends_mail(),
+    }
+    return render(request, "people/invitations.html", context)
+
+
+def _delivered(request: HttpRequest, made: Sequence[tuple[Invitation, str]]) -> HttpResponse:
+    """Send the links by email if possible, and show those that have to be shared otherwise."""
+    subject = f"You are invited to {branding.known().name}"
+    sent, to_share = [], []
+    for invitation, token in made:
         link = links.absolute(request, reverse("accept-invitation", args=[token]))
         is_mailed = bool(links.sends_mail() and invitation.address)
-        subject = f"You are invited to {branding.known().name}"
         if is_mailed and links.send(
             "invitation", invitation.address, subject, link=link, invitation=invitation
         ):
-            messages.success(request, f"The invitation was sent to {invitation.address}.")
-            return redirect("invitations")
-        shown = {"link": link, "person": None, "mail_failed": is_mailed}
-        return render(request, "people/link.html", shown)
-    made = Invitation.objects.select_related("made_by", "group").order_by("-pk")[:SHOWN]
-    context = {"form": form, "invitations": made, "installation": Installation.this()}
-    return render(request, "people/invitations.html", context)
+            sent.append(invitation.address)
+        else:
+            to_share.append(links.LinkToShare(link, invitation.address, has_failed=is_mailed))
+    if sent:
+        whom = sent[0] if len(sent) == 1 else f"{len(sent)} people"
+        messages.success(request, f"The invitation was sent to {whom}.")
+    if not to_share:
+        return redirect("invitations")
+    return render(request, "people/link.html", {"links": to_share, "person": None})
+
+
+@require_POST
+@administrators_only
+@confirmed_only
+def renew(request: HttpRequest, pk: int) -> HttpResponse:
+    """Replace an invitation's link by a new one."""
+    assert isinstance(request.user, User)
+    invitation = get_object_or_404(Invitation, pk=pk)
+    with transaction.atomic():
+        token = invitation.renew(request.user)
+        if token:
+            record(request, "invitation.renewed", invitation, roles=invitation.roles)
+    if not token:
+        messages.error(request, "This invitation was used or revoked. Make a new one.")
+        return redirect("invitations")
+    return _delivered(request, [(invitation, token)])
 
 
 @require_POST

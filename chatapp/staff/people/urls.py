@@ -7,6 +7,7 @@ from chatapp.staff.people import changes, groups, invitations, views
 urlpatterns = [
     path("people/", views.people, name="people"),
     path("people/invitations/", invitations.invitations, name="invitations"),
+    path("people/invitations/<int:pk>/renew/", invitations.renew, name="renew-invitation"),
     path("people/invitations/<int:pk>/revoke/", invitations.revoke, name="revoke-invitation"),
     path("people/access/", invitations.access, name="people-access"),
     path("people/groups/", groups.groups, name="groups"),

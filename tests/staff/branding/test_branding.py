@@ -64,7 +64,7 @@ def test_a_name_replaces_the_apps_own_everywhere(
         assert NAME not in page, path
     assert MFAAdapter().get_totp_issuer() == NAME
     settings.EMAIL_URL = "smtp://localhost"
-    given = {"address": "dan@example.org", "days": "7", "uses": "1"}
+    given = {"addresses": "dan@example.org", "days": "7", "uses": "1"}
     assert olives.post("/people/invitations/", given).status_code == 302
     assert mail.outbox[0].subject == f"You are invited to {NAME}"
     assert f"you are invited to {NAME}." in mail.outbox[0].body

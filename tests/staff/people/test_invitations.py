@@ -17,6 +17,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from chatapp.accounts import links
 from chatapp.accounts.erasing import erase
 from chatapp.models import AuditEvent, Installation, Invitation, User
 from tests.conftest import PASSWORD, confirmed, signed_in
@@ -183,8 +184,8 @@ def test_a_signed_in_person_uses_up_nothing(olives: Client, alices: Client) -> N
         {"days": 366},
         {"uses": 0},
         {"uses": 10**9},
-        {"address": "nobody"},
-        {"address": "carol@example.org", "uses": 2},
+        {"addresses": "nobody"},
+        {"addresses": "carol@example.org", "uses": 2},
         {"administers": "on", "uses": 2},
         {"group": 99},
     ],
@@ -208,7 +209,7 @@ def test_members_and_reviewers_cannot_invite(alice: User, olive: User) -> None:
 
 
 def test_an_emailed_invitation_sets_the_accounts_address(olives: Client, mails: None) -> None:
-    form = {"days": 7, "uses": 1, "address": "carol@example.org"}
+    form = {"days": 7, "uses": 1, "addresses": "carol@example.org"}
     answer = olives.post("/people/invitations/", form, follow=True)
     assert "was sent to carol@example.org" in answer.text
     assert mail.outbox[0].to == ["carol@example.org"]
@@ -221,7 +222,7 @@ def test_a_failed_email_shows_the_link_to_copy(
 ) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
-    assert stranger().get(invite(olives, address="carol@example.org")).status_code == 200
+    assert stranger().get(invite(olives, addresses="carol@example.org")).status_code == 200
 
 
 def test_a_typed_address_is_confirmed_first(olives: Client, mails: None) -> None:
@@ -272,7 +273,7 @@ def test_a_deactivated_person_is_sent_nothing(olives: Client, mails: None, alice
 
 def test_an_address_with_an_account_gets_no_second_one(olives: Client, alice: User) -> None:
     """Neither account could sign in with it, and a deactivated person would be back."""
-    path = invite(olives, address="alice@example.org")
+    path = invite(olives, addresses="alice@example.org")
     User.objects.filter(pk=alice.pk).update(email="Alice@example.org", is_active=False)
     for answer in (stranger().get(path), stranger().post(path, fields("alice2"))):
         assert answer.status_code == 410
@@ -362,7 +363,7 @@ def test_emailed_links_use_the_configured_origin_not_the_request_host(
     settings.PUBLIC_ORIGIN = "https://chat.example.org"
     User.objects.create_user("carol", "carol@example.org", PASSWORD)
     strange = Client(headers={"host": "localhost:9999"})
-    olives.post("/people/invitations/", {"days": 7, "uses": 1, "address": "dave@example.org"})
+    olives.post("/people/invitations/", {"days": 7, "uses": 1, "addresses": "dave@example.org"})
     strange.post("/accounts/password/reset/", {"email": "carol@example.org"})
     invited, reset = (str(one.body) for one in mail.outbox)
     assert "https://chat.example.org/invitation/" in invited
@@ -377,8 +378,8 @@ def test_emailed_links_use_the_configured_origin_not_the_request_host(
 def test_changing_an_address_deletes_the_invitation_to_the_old_one(
     olives: Client, page: str
 ) -> None:
-    path = invite(olives, address="carol@example.org")
-    invite(olives, address="dave@example.org")
+    path = invite(olives, addresses="carol@example.org")
+    invite(olives, addresses="dave@example.org")
     stranger().post(path, fields("carol"))
     carol = User.objects.get(username="carol")
     assert Invitation.objects.filter(address=carol.email).exists()
@@ -413,3 +414,93 @@ def test_the_upgrade_deletes_invitations_to_former_addresses(olive: User) -> Non
     migration.forget_former_addresses(apps, None)
     left = Invitation.objects.order_by("address").values_list("address", flat=True)
     assert list(left) == ["", "new@x.test", "olive@x.test"]
+
+
+PASTED = """Name,Email
+Ann Smith,ann@example.org
+"Bea" <bea@example.org>; cid@example.org, ANN@example.org
+"""
+
+
+def links_of(page: str) -> list[str]:
+    return [str(field.attributes["value"]) for field in parse(page).find_all("input[readonly]")]
+
+
+def test_several_people_are_invited_in_one_step(olives: Client) -> None:
+    """Addresses can be pasted as CSV, with names, and twice."""
+    page = olives.post("/people/invitations/", {"addresses": PASTED, "days": 7, "uses": 1}).text
+    links = links_of(page)
+    assert len(set(links)) == 3
+    assert "Link for bea@example.org" in page
+    invited = Invitation.objects.order_by("pk").values_list("address", flat=True)
+    assert list(invited) == ["ann@example.org", "bea@example.org", "cid@example.org"]
+    assert AuditEvent.objects.filter(action="person.invited").count() == 3
+    stranger().post(links[1].removeprefix("http://localhost"), fields("bea", "bea@example.org"))
+    assert User.objects.get(username="bea").email == "bea@example.org"
+
+
+@pytest.mark.parametrize(
+    ("pasted", "problem"),
+    [
+        ("ann@example.org\nBea Smith", "“Bea Smith” has no email address."),
+        ("ann@example.org, bea@", "“bea@” isn&#39;t an email address."),
+        ("<script>@x", "isn&#39;t an email address."),
+        ("nobody", "Enter email addresses"),
+        ("\n".join(f"p{number}@example.org" for number in range(51)), "Invite 50 at most."),
+        ("ann@example.org alice@example.org", "There is already an account with alice@example.org"),
+    ],
+)
+def test_pasted_addresses_are_checked_before_anyone_is_invited(
+    olives: Client, alice: User, pasted: str, problem: str
+) -> None:
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    page = olives.post("/people/invitations/", {"addresses": pasted, "days": 7, "uses": 1}).text
+    assert problem in page
+    assert not Invitation.objects.exists()
+
+
+def test_mails_are_sent_to_all_and_failed_ones_can_be_shared(
+    olives: Client, mails: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = {"addresses": "ann@example.org bea@example.org", "days": 7, "uses": 1}
+    page = olives.post("/people/invitations/", wanted, follow=True).text
+    assert "The invitation was sent to 2 people." in page
+    assert [message.to for message in mail.outbox] == [["ann@example.org"], ["bea@example.org"]]
+    send = links.send
+
+    def fail_for_cid(name: str, address: str, *about: Any, **context: Any) -> bool:
+        return address != "cid@example.org" and send(name, address, *about, **context)
+
+    monkeypatch.setattr(links, "send", fail_for_cid)
+    wanted["addresses"] = "cid@example.org dan@example.org"
+    page = olives.post("/people/invitations/", wanted).text
+    assert "The email could not be sent." in page
+    assert len(links_of(page)) == 1
+    assert "Link for cid@example.org" in page
+
+
+def test_a_renewed_invitation_has_a_new_link_and_as_much_time_again(olives: Client) -> None:
+    path = invite(olives, addresses="carol@example.org", administers="on")
+    invitation = Invitation.objects.get()
+    earlier = timezone.now() - timedelta(days=8)
+    Invitation.objects.update(created_at=earlier, expires_at=earlier + timedelta(days=7))
+    assert stranger().get(path).status_code == 410
+    page = olives.post(f"/people/invitations/{invitation.pk}/renew/").text
+    [link] = links_of(page)
+    assert stranger().get(path).status_code == 410
+    assert stranger().get(link.removeprefix("http://localhost")).status_code == 200
+    invitation.refresh_from_db()
+    assert timedelta(days=6) < invitation.expires_at - timezone.now() <= timedelta(days=7)
+    assert AuditEvent.objects.filter(action="invitation.renewed").count() == 1
+
+
+@pytest.mark.parametrize("ended", [{"used": 1}, {"revoked_at": timezone.now()}])
+def test_an_invitation_that_was_used_or_revoked_is_not_renewed(
+    olives: Client, ended: dict[str, Any]
+) -> None:
+    invite(olives)
+    Invitation.objects.update(**ended)
+    before = Invitation.objects.values().get()
+    page = olives.post(f"/people/invitations/{before['id']}/renew/", follow=True).text
+    assert "This invitation was used or revoked. Make a new one." in page
+    assert Invitation.objects.values().get() == before

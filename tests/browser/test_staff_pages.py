@@ -117,6 +117,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "audit/": ("audit/",),
     "limits/": ("limits/",),
     "limits/<int:pk>/": ("limits/{limit}/",),
+    "help/administrators/": ("help/administrators/",),
     "limits/new/": ("limits/new/",),
     "limits/prices/new/": ("limits/prices/new/",),
     "people/": ("people/",),

@@ -19,7 +19,6 @@ import "./message-box.js";
 import "./pasting.js";
 import "./ids.js";
 import "./prompt.js";
-import "./editing.js";
 import "./drafts.js";
 import "./model-picker.js";
 import "./model-opener.js";

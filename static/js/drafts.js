@@ -5,10 +5,11 @@
 
 import { keep, kept, names } from "./account.js";
 import { newId } from "./ids.js";
-import { edit, resume } from "./editing.js";
-import { fillAbove, written } from "./message-box.js";
+import { fillAbove, joined, written } from "./message-box.js";
 import { conversation } from "./page.js";
 import { bubbleOf, putBack, unanswered } from "./prompt.js";
+import { editAgain } from "./reopened-editor.js";
+import { OURS } from "./untrusted-html.js";
 
 const RELOADED = "draft"; // in sessionStorage: the draft's name across a reload
 
@@ -18,13 +19,14 @@ let letGo = () => {};
 
 function keepDraft() {
   const sent = unanswered();
-  const edited = edit();
-  const [text, pasted] = edited ? edited.aside : written();
+  const { edited, message } = document.querySelector(`.editor${OURS}`)?.elements ?? {};
+  const [text, pasted] = written();
   const draft = {
     text,
     pasted,
     sent: sent ? [sent.id, ...sent.parts] : undefined,
-    edit: edited ? [edited.prompt, ...written()] : undefined,
+    sentEdit: sent?.edited,
+    edit: edited ? [edited.value, message.value] : undefined,
   };
   keep(name, Object.values(draft).some(Boolean) ? JSON.stringify(draft) : "");
 }
@@ -56,11 +58,11 @@ function takeIfLeft(other) {
 }
 
 function take(other) {
-  const { text, pasted, sent, edit: edited } = JSON.parse(kept(other) ?? "{}");
+  const { text, pasted, sent, sentEdit, edit: edited } = JSON.parse(kept(other) ?? "{}");
   const isLost = sent && !bubbleOf(sent[0]);
   fillAbove(text, pasted);
-  if (edited && (edited[1] || edited[2] || isLost)) resume(...edited);
-  if (isLost) putBack(...sent);
+  if (isLost) putBack(sent[0], sent.slice(1), edited ? "" : sentEdit);
+  if (edited) editAgain(edited[0], joined(...edited.slice(1)));
   keepDraft();
   keep(other, "");
 }

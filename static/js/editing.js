@@ -1,94 +1,82 @@
-// Edits an earlier prompt in the message box. Its text replaces the draft there, which comes back when
-// the edit is sent or cancelled. A prompt's pencil starts an edit, as does ArrowUp in an empty box for
-// the last prompt; Escape cancels it. Nothing is overwritten: the server stores an edit as another
-// version.
+// Edits an earlier prompt in its own place, while the message box keeps its draft. A prompt's pencil
+// starts an edit, as does ArrowUp in an empty message box for the last prompt; Escape cancels it.
+// Nothing is overwritten: the server stores an edit as another version.
 
 import { announce } from "./announcements.js";
 import { OURS } from "./untrusted-html.js";
-import { box, fill, fillAbove, form, written } from "./message-box.js";
+import { box, fillAbove, written } from "./message-box.js";
 import { say } from "./page.js";
-import { parted } from "./pasting.js";
+import { draw, editor, field } from "./prompt-editor.js";
+import { sends } from "./send-by.js";
 
 const FAILED = "The prompt's text couldn't be loaded. Try again in a moment.";
+let edited = null; // {prompt, text}: the prompt's id, and its text as edited so far
 
-let edited = null; // {prompt, aside}: the prompt's id, and the draft that was in the box
-let isSent = false;
+const placeOf = (prompt) => document.getElementById(`m-${prompt}`);
+const changed = () => document.dispatchEvent(new Event("chat:typed"));
 
-export const edit = () => edited;
+// Opens the editor. Without the prompt on the page, the text goes to the message box.
+export function resume(prompt, text, takesFocus = true) {
+  close();
+  const place = placeOf(prompt);
+  if (!place) return fillAbove(text);
+  edited = { prompt, text };
+  draw(place, prompt, text);
+  if (takesFocus) field().focus();
+  changed();
+}
 
-// Resumes an edit.
-export function resume(prompt, ...parts) {
-  edited = { prompt, aside: edited ? edited.aside : written() };
-  fill(...parts);
-  draw();
+function close() {
+  editor()?.remove();
+  edited = null;
+  changed();
 }
 
 async function begin({ edit: prompt, text: address }) {
   const answer = await fetch(address, { redirect: "error" }).catch(() => null);
-  if (!answer?.ok) return say(FAILED);
-  resume(prompt, ...parted(await answer.text()));
-  say("");
-  box().focus({ preventScroll: true });
+  say(answer?.ok ? "" : FAILED);
+  if (!answer?.ok || !placeOf(prompt)) return; // another chat may be shown by now
+  resume(prompt, await answer.text());
   announce("Editing an earlier prompt. Press Escape to cancel.");
 }
 
-function end() {
-  const { aside } = edited;
-  edited = null;
-  isSent = false;
-  draw();
-  return aside;
-}
-
-function giveUp() {
-  fill(...end());
-  box().focus({ preventScroll: true });
-}
-
-function draw() {
-  document.getElementById("editing").hidden = !edited;
-  form().elements.action.value = edited ? "edit" : "prompt";
-  form().elements.edited.value = edited?.prompt ?? "";
-  mark();
-}
-
-function mark() {
-  document.querySelector(".prompt.edited")?.classList.remove("edited");
-  if (edited) document.getElementById(`m-${edited.prompt}`)?.classList.add("edited");
+function cancel() {
+  const place = placeOf(edited.prompt);
+  close();
+  place.querySelector("[data-edit]").focus({ preventScroll: true });
 }
 
 document.addEventListener("click", ({ target }) => {
   const pencil = target.closest?.(`[data-edit]${OURS}`);
   if (pencil) begin(pencil.dataset);
-  if (target.closest?.(`[data-ends-edit]${OURS}`)) giveUp();
+  if (target.closest?.(`.editor [type=button]${OURS}`)) cancel();
+});
+
+document.addEventListener("input", ({ target }) => {
+  if (target !== field()) return;
+  edited.text = target.value;
+  changed();
 });
 
 document.addEventListener("keydown", (event) => {
-  const { key, target } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
   if (document.querySelector(":modal, :popover-open")) return;
+  const { key, target } = event;
+  const isPlain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
+  const isEmptyBox = target === box() && !written().join("");
   const last = [...document.querySelectorAll(`#messages [data-edit]${OURS}`)].at(-1);
-  if (key === "Escape" && edited) giveUp();
-  else if (key === "ArrowUp" && target === box() && !written().join("") && !edited && last) begin(last.dataset);
+  if (target === field() && sends(event)) editor().requestSubmit();
+  else if (isPlain && key === "Escape" && edited) cancel();
+  else if (isPlain && key === "ArrowUp" && isEmptyBox && !edited && last) begin(last.dataset);
   else return;
   event.preventDefault(); // Escape must not stop a reply, too
 }, true);
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail }) => {
-  if (detail.message.values.action === "edit") isSent = true;
-});
-
-document.addEventListener("chat:answered", () => {
-  if (edited && isSent) fillAbove(...end());
+  if (detail.message.values.action === "edit") close();
 });
 
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.id === "messages") mark();
+  if (target.id !== "messages" || !edited || editor()) return; // unless the thread was drawn again
+  resume(edited.prompt, edited.text, document.activeElement === document.body);
 });
-
-for (const name of ["chat:shown", "chat:gone"]) {
-  document.addEventListener(name, () => {
-    edited = null;
-    isSent = false;
-  });
-}
+document.addEventListener("chat:shown", () => (edited = null));

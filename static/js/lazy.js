@@ -31,6 +31,13 @@ const BY_HAND = [
         target.closest?.(`${opensMenu}, .siblings${OURS} > button, .feedback${OURS} button`)) ||
       (key?.startsWith("Arrow") && target.closest?.(`.token${OURS}`)),
   },
+  {
+    fetched: () => import("./editing.js"),
+    near: `[data-edit]${OURS}`,
+    acts: ({ type, key, target }) =>
+      (type === "click" && target.closest?.(`[data-edit]${OURS}`)) ||
+      (key === "ArrowUp" && target.id === "message" && !target.value),
+  },
 ];
 
 // A held event may change the meaning of these: Escape ends a selection, or else stops a reply.

@@ -41,9 +41,9 @@ const charactersIn = (text) =>
 const grouped = (number) => `${number}`.replace(/\B(?=(\d{3})+$)/g, ",");
 
 // Why the text is too long to be sent, or an empty string.
-export function tooLong() {
+export function tooLong(text = joined(...written())) {
   const most = Number(box().dataset.mostCharacters);
-  const length = charactersIn(joined(...written()));
+  const length = charactersIn(text);
   if (length <= most) return "";
   const [has, takes] = [length, most].map(grouped);
   return `This message has ${has} characters; the limit is ${takes}. Shorten it, or send it in parts.`;

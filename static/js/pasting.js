@@ -8,13 +8,6 @@ import { attach, box, fill, joined, written } from "./message-box.js";
 
 const LONG = 5000; // code units
 
-// Splits a sent text into the part that was probably typed and the part that was pasted.
-export function parted(text) {
-  const end = text.indexOf("\n\n");
-  if (text.length <= LONG) return [text];
-  return end < 0 || end > LONG ? ["", text] : [text.slice(0, end), text.slice(end + 2)];
-}
-
 document.addEventListener("paste", (event) => {
   const text = event.clipboardData.getData("text/plain");
   if (event.target !== box() || text.length <= LONG) return;

@@ -4,17 +4,14 @@
 
 import { sendAgain, takesMessages } from "./htmx-socket.js";
 import { newId } from "./ids.js";
-import {
-  box, fill, fillAbove, focusBox, form, isEmpty, joined, tooLong, written,
-} from "./message-box.js";
+import { box, fill, fillAbove, focusBox, form, isEmpty, joined, tooLong, written } from "./message-box.js";
 import { CLOSE, isStreaming, say } from "./page.js";
+import { editAgain } from "./reopened-editor.js";
 
 // Close codes after which no answer comes.
-const GIVES_BACK = [
-  CLOSE.TOO_LARGE, CLOSE.SIGNED_OUT, CLOSE.DEACTIVATED, CLOSE.TOO_MANY_TABS,
-];
+const GIVES_BACK = [CLOSE.TOO_LARGE, CLOSE.SIGNED_OUT, CLOSE.DEACTIVATED, CLOSE.TOO_MANY_TABS];
 
-let pending = null; // the sent prompt without an answer yet: {id, text, parts, message}
+let pending = null; // the sent prompt without an answer yet: {id, text, parts, edited, message}
 let doubtful = null; // a prompt returned to the box that the server may have: {id, text}
 
 export const unanswered = () => pending;
@@ -30,16 +27,16 @@ document.addEventListener("submit", (event) => {
 }, true);
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { message } }) => {
-  const { action } = message.values;
-  if (action !== "prompt" && action !== "edit") return;
-  const parts = written();
+  const { action, edited } = message.values;
+  if (!["prompt", "edit"].includes(action)) return;
+  const parts = edited ? [message.values.message] : written();
   const text = joined(...parts);
   const id = text === doubtful?.text ? doubtful.id : newId();
   Object.assign(message.values, { prompt: id, message: text });
-  pending = { id, text, parts, message };
+  pending = { id, text, parts, edited, message };
   say("");
   drawBubble();
-  fill("");
+  if (!edited) fill("");
   focusBox();
 });
 
@@ -82,17 +79,19 @@ document.addEventListener("htmx:ws:close", ({ detail: { code } }) => {
 });
 
 function giveBack() {
-  const { id, parts } = pending;
+  const { id, parts, edited } = pending;
   pending = null;
   bubbleOf(id)?.remove();
-  putBack(id, ...parts);
-  box().focus();
+  putBack(id, parts, edited);
+  if (!edited) box().focus();
 }
 
-// Returns a prompt to the box. Sent again unchanged, it keeps its id and is stored once.
-export function putBack(id, ...parts) {
+// Returns a prompt to the box, or an edit to its editor. Sent again unchanged, it keeps its id and is
+// stored once.
+export function putBack(id, parts, edited) {
   doubtful = { id, text: joined(...parts) };
-  fillAbove(...parts);
+  if (edited) editAgain(edited, doubtful.text);
+  else fillAbove(...parts);
 }
 
 document.addEventListener("chat:shown", () => {

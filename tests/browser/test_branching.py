@@ -43,32 +43,53 @@ def expect_prompts(tab: Tab, *texts: str) -> None:
 # Editing
 
 
+def editor(tab: Tab) -> Locator:
+    return tab.page.get_by_role("textbox", name="Edit prompt")
+
+
 def test_an_edited_prompt_becomes_a_second_version(talk: Tab) -> None:
     talk.message.fill("A draft")
     prompts(talk).first.hover()
     button(talk, "Edit prompt", 0).click()
-    expect(talk.message).to_have_value("Why is the sky blue?")
-    expect(talk.message).to_be_focused()
-    expect(prompts(talk).first).to_have_class(re.compile("edited"))
-    talk.ask("Why is it dark?")
+    expect(prompts(talk).first.get_by_role("textbox")).to_have_value("Why is the sky blue?")
+    expect(editor(talk)).to_be_focused()
+    expect(prompts(talk).first.locator(".bubble")).to_be_hidden()
+    editor(talk).fill("Why is it dark?")
+    editor(talk).press("Enter")
     talk.expect_ending("complete")
     expect_prompts(talk, "Why is it dark?")
     expect(talk.message).to_have_value("A draft")
-    expect(talk.page.locator("#editing")).to_be_hidden()
+    expect(editor(talk)).to_have_count(0)
     expect(prompts(talk).first).to_contain_text("2 / 2")
+    expect_to_be_seen_without_hovering(talk, prompts(talk).first.locator(".siblings"))
     button(talk, "Previous version").click()
     expect_prompts(talk, "Why is the sky blue?", "And at night?")
     talk.reload()
     expect_prompts(talk, "Why is the sky blue?", "And at night?")
     expect(prompts(talk).first).to_contain_text("1 / 2")
+    expect_to_be_seen_without_hovering(talk, prompts(talk).first.locator(".siblings"))
+
+
+def expect_to_be_seen_without_hovering(tab: Tab, element: Locator) -> None:
+    tab.page.mouse.move(0, 0)
+    tab.message.focus()
+    expect(element).to_be_visible()
+    for one in (element, element.locator("..")):
+        expect(one).to_have_css("opacity", "1")
+    expect(tab.page.locator(".prompt [data-edit]").first).to_have_css("opacity", "0")
 
 
 @pytest.mark.thorough
 def test_the_last_prompt_is_edited_by_keyboard(talk: Tab) -> None:
     talk.message.press("ArrowUp")
-    expect(talk.message).to_have_value("And at night?")
-    talk.message.press("ArrowUp")  # moves within the text from now on
-    talk.ask("And by day?")
+    expect(editor(talk)).to_be_focused()
+    editor(talk).press("ArrowUp")  # moves within the text from now on
+    expect(editor(talk)).to_have_value("And at night?")
+    editor(talk).fill("And by day?")
+    talk.page.keyboard.press("Tab")
+    expect(button(talk, "Cancel")).to_be_focused()
+    talk.page.keyboard.press("Tab")
+    talk.page.keyboard.press("Enter")
     expect_prompts(talk, "Why is the sky blue?", "And by day?")
     expect(talk.message).to_have_value("")
 
@@ -80,41 +101,75 @@ def test_escape_cancels_an_edit_and_stops_no_reply(talk: Tab, upstream: FakeUpst
     expect(talk.answer).to_have_text("Half")
     talk.message.fill("A draft")
     button(talk, "Edit prompt", 1).click()
-    expect(talk.message).to_have_value("And at night?")
-    talk.message.press("Escape")
+    expect(editor(talk)).to_have_value("And at night?")
+    editor(talk).press("Enter")
+    expect(talk.problem).to_contain_text("still being written")
+    editor(talk).press("Escape")
+    expect(editor(talk)).to_have_count(0)
+    expect(button(talk, "Edit prompt", 1)).to_be_focused()
     expect(talk.message).to_have_value("A draft")
-    expect(talk.page.locator(".prompt.edited")).to_have_count(0)
     talk.expect_ending("streaming")
     talk.message.press("Escape")
     talk.expect_ending("stopped")
 
 
 @pytest.mark.thorough
-def test_a_reload_loses_neither_an_edit_nor_the_draft_before_it(talk: Tab) -> None:
+def test_a_reload_loses_neither_an_edit_nor_the_draft(talk: Tab) -> None:
     talk.page.wait_for_url("**/c/**")
     talk.message.fill("A draft")
     button(talk, "Edit prompt").click()
-    expect(talk.message).to_have_value("And at night?")
-    talk.message.fill("And by da")
+    expect(editor(talk)).to_have_value("And at night?")
+    editor(talk).fill("And by da")
     talk.reload()
-    expect(talk.message).to_have_value("And by da")
-    expect(talk.page.locator("#editing")).to_be_visible()
-    talk.message.press("Escape")
+    expect(editor(talk)).to_have_value("And by da")
     expect(talk.message).to_have_value("A draft")
+    editor(talk).press("Escape")
+    expect(editor(talk)).to_have_count(0)
+    talk.reload()
+    expect(talk.message).to_have_value("A draft")
+    expect(editor(talk)).to_have_count(0)
 
 
 @pytest.mark.thorough
-def test_a_refused_edit_remains_an_edit(talk: Tab, desk: Desk) -> None:
+def test_an_edit_survives_a_redraw_of_the_thread(talk: Tab, desk: Desk) -> None:
     beside = desk.open(talk.page.url.removeprefix(desk.url))
-    talk.message.press("ArrowUp")
-    expect(talk.message).to_have_value("And at night?")
+    button(talk, "Edit prompt", 0).click()
+    expect(editor(talk)).to_be_focused()
+    editor(talk).fill("Why is the sea blue?")
     choose(beside, prompts(beside).last, "Delete")
     expect(prompts(talk)).to_have_count(1)
-    talk.ask("And by day?")
-    expect(talk.problem).to_contain_text("no longer exists")
+    expect(editor(talk)).to_have_value("Why is the sea blue?")
+    expect(editor(talk)).to_be_focused()
+
+
+@pytest.mark.thorough
+def test_the_edit_of_a_deleted_prompt_goes_to_the_message_box(talk: Tab, desk: Desk) -> None:
+    beside = desk.open(talk.page.url.removeprefix(desk.url))
+    talk.message.press("ArrowUp")
+    editor(talk).fill("And by day?")
+    choose(beside, prompts(beside).last, "Delete")
+    expect(prompts(talk)).to_have_count(1)
+    expect(editor(talk)).to_have_count(0)
     expect(talk.message).to_have_value("And by day?")
-    button(talk, "Cancel").click()
-    expect(talk.message).to_have_value("")
+
+
+@pytest.mark.thorough
+def test_a_refused_edit_remains_an_edit(site: Site, sit_down: SitDown) -> None:
+    with FakeUpstream() as upstream:
+        upstream.models = ["alpha", "beta"]
+        with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY="sk") as server:
+            tab = sit_down(site.person(), url=server.url).open()
+            tab.ask("Why?")
+            tab.expect_ending("complete")
+            tab.page.locator("#model option").first.evaluate("one => { one.value = '999/none'; }")
+            button(tab, "Edit prompt").click()
+            editor(tab).fill("Why not?")
+            editor(tab).press("Enter")
+            expect(tab.problem).to_contain_text("no longer available")
+            expect(editor(tab)).to_have_value("Why not?")
+            expect(tab.message).to_have_value("")
+            button(tab, "Cancel").click()
+            expect_prompts(tab, "Why?")
 
 
 # Retrying

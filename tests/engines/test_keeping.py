@@ -59,7 +59,6 @@ def ask_two_at_once(engine: Engine, upstream: FakeUpstream) -> None:
 def go_on_with_the_second(engine: Engine, upstream: FakeUpstream) -> None:
     engine.click(".beside-reply:last-child .beside-choose")
     engine.until("document.querySelectorAll('.beside-reply').length === 0")
-    engine.click("#others li > button")
     answer(upstream, "And so.")
     ask(engine, "And then?")
     engine.until(ending("complete"))
@@ -71,7 +70,7 @@ def change_what_was_asked(engine: Engine, upstream: FakeUpstream) -> None:
     answer(upstream, "Otherwise.")
     engine.click("#message")
     engine.type(ARROW_UP)
-    engine.until("document.querySelector('#message').value === 'And then?'")
+    engine.until("document.querySelector('.editor textarea')?.value === 'And then?'")
     engine.type(" Or else?" + ENTER)
     engine.until(shows("Otherwise."))
     engine.until(ending("complete"))

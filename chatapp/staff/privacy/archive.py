@@ -165,6 +165,7 @@ def _about(person: User) -> dict[str, Any]:
             "joined_at": person.date_joined.isoformat(),
             "seen_at": person.seen_at.isoformat() if person.seen_at else None,
             "signed_in_at": person.last_login.isoformat() if person.last_login else None,
+            "finishes_replies": person.finishes_replies,
             "organisation": [one.extra_data for one in SocialAccount.objects.filter(user=person)],
             "devices": [
                 {

@@ -68,7 +68,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
     "chatapp.User": {
         "account.json": {
             "username", "first_name", "last_name", "email", "date_joined", "last_login",
-            "seen_at", "is_staff", "is_superuser", "reviews",
+            "seen_at", "is_staff", "is_superuser", "reviews", "finishes_replies",
         },
         "": {"id", "password", "is_active"},  # a secret; the person is active
     },

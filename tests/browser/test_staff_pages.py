@@ -119,6 +119,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "limits/<int:pk>/": ("limits/{limit}/",),
     "help/administrators/": ("help/administrators/",),
     "limits/new/": ("limits/new/",),
+    "limits/preview/": (),
     "limits/prices/new/": ("limits/prices/new/",),
     "people/": ("people/",),
     "people/<int:pk>/": ("people/{person}/",),

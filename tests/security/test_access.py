@@ -96,6 +96,7 @@ TABLE = {
     "limits/": STAFFS_ROOM,
     "limits/me/": MEMBERS,
     "limits/new/": STAFFS_ROOM,
+    "limits/preview/": STAFFS_ROOM,
     "limits/<int:pk>/": STAFFS_ROOM,
     "limits/<int:pk>/remove/": POSTED,
     "limits/prices/new/": STAFFS_ROOM,

@@ -35,26 +35,32 @@ class LimitForm(forms.Form):
         min_value=0,
         max_digits=24,
         decimal_places=9,
-        help_text="0 allows nothing.",
-        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+        widget=forms.TextInput(
+            attrs={"inputmode": "decimal", "autocomplete": "off", "placeholder": "500000"}
+        ),
     )
     measure = forms.ChoiceField(label="Unit", choices=Measure.choices)
     period = forms.ChoiceField(
         label="Period",
         choices=[(Period.DAY, "per day"), (Period.MONTH, "per month"), (Period.EVER, "in total")],
         initial=Period.MONTH,
-        help_text="Applies to tokens and US dollars. Counting starts now.",
     )
     whose = forms.ChoiceField(label="For", choices=WHOSE)
     person = forms.CharField(
         label="Person",
         required=False,
         max_length=150,
-        help_text="The username, if the limit is for one person.",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+        widget=forms.TextInput(
+            attrs={
+                "list": "people",
+                "autocomplete": "off",
+                "autocapitalize": "none",
+                "placeholder": "Username",
+            }
+        ),
     )
     group = forms.ModelChoiceField(
-        Group.objects.order_by("name"), label="Group", required=False, empty_label="None"
+        Group.objects.order_by("name"), label="Group", required=False, empty_label="Choose a group"
     )
     upstream = forms.ModelChoiceField(
         Upstream.objects.defer("api_key"),
@@ -66,8 +72,14 @@ class LimitForm(forms.Form):
         label="Model",
         required=False,
         max_length=200,
-        help_text="The model ID, if the limit is for one model of that upstream.",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+        widget=forms.TextInput(
+            attrs={
+                "list": "models",
+                "autocomplete": "off",
+                "autocapitalize": "none",
+                "placeholder": "Any model",
+            }
+        ),
     )
     whom_to_ask = VisibleCharField(
         label="Contact for a higher limit",

@@ -9,11 +9,12 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from chatapp.models import BudgetAccount, Limit, Price, Upstream, Usage, User
-from chatapp.models.billing.limits import Period
+from chatapp.models.billing.limits import Measure, Period
 from chatapp.models.billing.quota_usage import QuotaUsage
 
 MAX_PEOPLE = 10  # shown below a limit that applies to each person separately
 MAX_PRICES = 200
+MOST_USED = 3  # people named in a preview
 USED_LATELY = timedelta(days=31)
 
 
@@ -102,3 +103,39 @@ def models_without_price() -> list[tuple[Upstream, str, int]]:
         for pk, model, replies in rows
         if pk in upstreams and Price.holding(pk, model) is None
     ]
+
+
+@dataclass(frozen=True)
+class LimitPreview:
+    """Whom a limit would concern, and what they used of it in the previous calendar month."""
+
+    limit: Limit
+    people: int
+    total: int  # tokens or nano-dollars
+    most: list[tuple[str, int]]  # usernames with their usage, the highest first
+
+    @property
+    def is_of_tokens(self) -> bool:
+        return self.limit.is_of_tokens
+
+
+def preview_of(limit: Limit) -> LimitPreview:
+    """Return the preview of a limit that need not be stored."""
+    people = User.objects.filter(is_active=True)
+    if limit.user_id:
+        people = people.filter(pk=limit.user_id)
+    elif limit.group_id:
+        people = people.filter(groups=limit.group_id)
+    ends, _ = Period.MONTH.around(timezone.now())
+    begins, _ = Period.MONTH.around(ends - timedelta(days=1))
+    used = Usage.objects.filter(user__in=people, booked_at__gte=begins, booked_at__lt=ends)
+    if limit.upstream_id:
+        used = used.filter(upstream=limit.upstream_id)
+    if limit.model:
+        used = used.filter(model=limit.model)
+    amount = Sum("cost" if limit.measure == Measure.MONEY else "total_tokens")
+    by_person = used.order_by().values("user__username").annotate(amount=amount)
+    rows = by_person.filter(amount__gt=0).order_by("-amount", "user__username")
+    most = [(row["user__username"], row["amount"]) for row in rows[:MOST_USED]]
+    total = used.aggregate(amount=amount)["amount"] or 0
+    return LimitPreview(limit, people.count(), total, most)

@@ -14,11 +14,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.models import BudgetAccount, Limit, Price, User, audit
+from chatapp.catalogue import known_models
+from chatapp.models import BudgetAccount, Limit, Price, Upstream, User, audit
 from chatapp.models.billing.quota_usage import quota_usages
 from chatapp.models.platform import calendar
 from chatapp.staff.limits import queries
 from chatapp.staff.limits.forms import LimitForm, PriceForm
+
+MAX_SUGGESTED = 1000  # usernames; others can be typed
 
 
 @require_GET
@@ -45,7 +48,7 @@ def new_limit(request: HttpRequest) -> HttpResponse:
             _record(request, "limit.added", limit, after=limit.as_record())
         messages.success(request, f"Limit added: {limit}.")
         return redirect("limits")
-    return _form_page(request, form, "New limit", "Add limit")
+    return _limit_page(request, form, "New limit", "Add limit")
 
 
 @require_http_methods(["GET", "POST"])
@@ -66,7 +69,17 @@ def limit(request: HttpRequest, pk: int) -> HttpResponse:
             _record(request, "limit.changed", changed, **detail)
         messages.success(request, f"Limit changed: {changed}.")
         return redirect("limits")
-    return _form_page(request, form, "Edit limit", "Save", removable=found)
+    return _limit_page(request, form, "Edit limit", "Save", removable=found)
+
+
+@require_GET
+@administrators_only
+def preview_limit(request: HttpRequest) -> HttpResponse:
+    """Say whom the limit being entered concerns; nothing while it isn't valid."""
+    form = LimitForm(request.GET)
+    if not form.is_valid():
+        return HttpResponse()
+    return render(request, "limits/_preview.html", {"shown": queries.preview_of(form.kept())})
 
 
 @require_POST
@@ -100,7 +113,8 @@ def new_price(request: HttpRequest) -> HttpResponse:
             _record(request, "price.changed", price, before=before, after=price.as_set())
         messages.success(request, f"Price added: {price}.")
         return redirect("limits")
-    return _form_page(request, form, "New price", "Add price")
+    context = {"form": form, "title": "New price", "button": "Add price"}
+    return render(request, "limits/form.html", context)
 
 
 @require_POST
@@ -128,15 +142,24 @@ def own(request: HttpRequest) -> HttpResponse:
     return render(request, "limits/own.html", context)
 
 
-def _form_page(
+def _limit_page(
     request: HttpRequest,
-    form: LimitForm | PriceForm,
+    form: LimitForm,
     title: str,
     button: str,
     removable: Limit | None = None,
 ) -> HttpResponse:
-    context = {"form": form, "title": title, "button": button, "removable": removable}
-    return render(request, "limits/form.html", context)
+    upstreams = Upstream.objects.order_by("name")
+    people = User.objects.filter(is_active=True).order_by("username")
+    context = {
+        "form": form,
+        "title": title,
+        "button": button,
+        "removable": removable,
+        "people": people.values_list("username", flat=True)[:MAX_SUGGESTED],
+        "known": [(upstream, known_models(upstream)) for upstream in upstreams],
+    }
+    return render(request, "limits/limit.html", context)
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

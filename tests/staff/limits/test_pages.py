@@ -1,7 +1,9 @@
 """The pages of limits and prices: setting them, and what people see of their own limits."""
 
+import re
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group
@@ -9,8 +11,17 @@ from django.test import Client
 from django.utils import timezone
 
 from chatapp.accounts.erasing import erase
-from chatapp.models import AuditDetail, AuditEvent, BudgetAccount, Limit, Price, Upstream, User
-from chatapp.models.billing.limits import Measure
+from chatapp.models import (
+    AuditDetail,
+    AuditEvent,
+    BudgetAccount,
+    Limit,
+    Price,
+    Upstream,
+    Usage,
+    User,
+)
+from chatapp.models.billing.limits import Measure, Period
 from chatapp.models.billing.prices import DOLLAR
 from chatapp.staff.limits.forms import LimitForm
 from tests.conftest import signed_in
@@ -109,6 +120,63 @@ def test_an_invalid_limit_is_refused_with_an_error_at_its_field(
     assert expected in post(olives, "/limits/new/", **fields(**given))
     assert not Limit.objects.exists()
     assert not AuditEvent.objects.filter(action="limit.added").exists()
+
+
+@pytest.fixture
+def used_last_month(alice: User, bob: User, connected: Upstream) -> None:
+    now = timezone.now()
+    last_month = Period.MONTH.around(now)[0] - timedelta(hours=1)
+    for user, model, tokens, moment in (
+        (alice, "m", 700, last_month),
+        (alice, "n", 200, last_month),
+        (bob, "m", 50, last_month),
+        (bob, "m", 9_999, now),
+    ):
+        Usage.objects.create(
+            message_id=uuid4(),
+            user=user,
+            upstream=connected,
+            model=model,
+            provenance="reported",
+            booked_at=moment,
+            total_tokens=tokens,
+            cost=tokens * DOLLAR,
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "concerns 3 people. Last month they used 950 tokens in all. The most: alice 900"),
+        ({"measure": "money"}, "they used $950.00 in all."),
+        ({"whose": "person", "person": "bob"}, "concerns 1 person. Last month they used 50 tokens"),
+        ({"whose": "group_each", "group": "team"}, "concerns 1 person. Last month they used 900"),
+        ({"model": "n"}, "concerns 3 people. Last month they used 200 tokens in all."),
+        ({"model": "other"}, "concerns 3 people. Last month they used nothing of it."),
+        ({"measure": "at_once"}, "concerns 3 people. </p>"),
+        ({"amount": ""}, ""),
+        ({"whose": "person", "person": "nobody"}, ""),
+    ],
+)
+def test_the_preview_says_whom_a_limit_concerns_and_what_they_used(
+    olives: Client,
+    alice: User,
+    connected: Upstream,
+    used_last_month: None,
+    given: dict[str, Any],
+    expected: str,
+) -> None:
+    if "group" in given:
+        team = Group.objects.create(name="team")
+        team.user_set.add(alice)
+        given = given | {"group": team.pk}
+    if "model" in given:
+        given = given | {"upstream": connected.pk}
+    answer = olives.get("/limits/preview/", fields(**given))
+    text = re.sub(r"</?span[^>]*>", "", " ".join(answer.text.split()))
+    assert expected in text
+    assert bool(expected) == bool(text)
+    assert not Limit.objects.exists()
 
 
 def test_changing_the_cap_keeps_usage_and_changing_the_unit_resets_it(olives: Client) -> None:

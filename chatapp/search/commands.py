@@ -55,7 +55,13 @@ COMMANDS = (
             ("Retention", "trash", "retention", "keep hold administration", "administers"),
             ("Audit", "outline", "audit", "log events administration", "administers"),
             ("Settings", "sliders", "settings", "branding notice administration", "administers"),
-            ("Upstreams", "sliders", "admin:index", "gateway administration", "opens_settings"),
+            (
+                "Models",
+                "sliders",
+                "upstreams",
+                "providers gateway upstream administration",
+                "administers",
+            ),
         )
     ),
     Command("Change password", "key", "account_change_password", also="settings account security"),

@@ -11,9 +11,9 @@ SECRET = "What does my colleague earn?"
 ANSWER = "I say nothing."
 DAY = (
     "olga added the account olga",
-    "olga added the upstream Team gateway",
+    "olga added the provider Team gateway",
     "olga changed access to Team gateway",
-    "olga changed the upstream Demo",
+    "olga changed the provider Demo",
     "olga changed the review policy: Reviewers may read flagged chats",
     "olga changed the review policy: Reviewers may read every chat",
     "olga added the group Writers",
@@ -81,7 +81,7 @@ def make_the_first_account(page: Page, server: Server) -> None:
 
 
 def connect(page: Page, gateway: FakeUpstream) -> None:
-    page.get_by_role("link", name="Connect a gateway").click()
+    page.get_by_role("link", name="Connect a provider").click()
     page.get_by_label("Name").fill("Team gateway")
     page.get_by_label("Address").fill(gateway.base_url)
     page.get_by_label("API key").fill("sk-of-the-team")

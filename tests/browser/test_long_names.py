@@ -210,7 +210,7 @@ WIDEST_TABLE = 1500  # px, of all its columns; a wider table scrolls by itself
 ROOMS = (
     *("people/", "people/{user}/", "people/{user}/delete/", "people/invitations/"),
     *("people/groups/", "people/groups/{group}/", "people/groups/{group}/delete/"),
-    *("people/given/upstream/{upstream}/", "people/?group={group}", "upstreams/{upstream}/"),
+    *("people/given/upstream/{upstream}/", "people/?group={group}", "settings/models/{upstream}/"),
     *("limits/", "limits/new/", "limits/{limit}/", "limits/me/", "usage/?by=group"),
     *("review/", "review/?group={group}", "review/labels/", "audit/", "privacy/"),
     *("admin/auth/group/", "admin/auth/group/{group}/change/", "admin/chatapp/user/"),

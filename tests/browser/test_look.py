@@ -48,7 +48,7 @@ def test_a_new_chat_has_its_composer_in_the_middle(tab: Tab, upstream: FakeUpstr
     expect(tab.page.locator(".welcome .mark")).to_be_visible()
     assert height * 0.3 < top(composer) < height * 0.6
     expect(tab.page.locator(".composer")).to_have_attribute("data-empty", "")  # Send is disabled
-    expect(tab.page.get_by_role("link", name="Connect a gateway")).to_have_count(0)
+    expect(tab.page.get_by_role("link", name="Connect a provider")).to_have_count(0)
     tab.ask("Hello")
     tab.expect_ending("complete")
     assert height - bottom(composer) < 60
@@ -61,11 +61,11 @@ def test_an_administrator_is_shown_what_to_do_first(sit_down: SitDown, site: Sit
     with site.server() as server:  # with only the demo
         olives = sit_down(site.olive, url=server.url)
         page = olives.open().page
-        page.get_by_role("link", name="Connect a gateway").click()
+        page.get_by_role("link", name="Connect a provider").click()
         expect(page).to_have_url(re.compile(r"upstreams(/|%2F)new"))
         page.close()
         alices = sit_down(site.person(), url=server.url).open()
-        expect(alices.page.get_by_role("link", name="Connect a gateway")).to_have_count(0)
+        expect(alices.page.get_by_role("link", name="Connect a provider")).to_have_count(0)
         alices.page.close()
 
 

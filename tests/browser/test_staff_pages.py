@@ -142,10 +142,10 @@ PAGES: dict[str, tuple[str, ...]] = {
     "review/rules/<int:pk>/": ("review/rules/{rule}/",),
     "review/rules/add/": ("review/rules/add/",),
     "settings/": ("settings/",),
-    "upstreams/": ("upstreams/",),
-    "upstreams/<int:pk>/": ("upstreams/{upstream}/",),
-    "upstreams/<int:pk>/address/": ("upstreams/{other}/address/",),
-    "upstreams/new/": ("upstreams/new/",),
+    "settings/models/": ("settings/models/",),
+    "settings/models/<int:pk>/": ("settings/models/{upstream}/",),
+    "settings/models/<int:pk>/address/": ("settings/models/{other}/address/",),
+    "settings/models/new/": ("settings/models/new/",),
     "usage/": ("usage/?by=person", "usage/?by=model&days=365&measure=cost"),
 }
 

@@ -20,7 +20,7 @@ def test_from_a_wrong_address_to_the_first_answer(
         gateway.models = ["swift", "<b>slow</b>"]
         desk = sit_down(url=server.url, phone=phone)
         page = signed_in(desk, server.url)
-        page.goto(f"{server.url}/upstreams/new/")
+        page.goto(f"{server.url}/settings/models/new/")
         expect_accessible(page)
         page.get_by_label("Name").fill("Team gateway")
         page.get_by_label("Address").fill("nowhere")

@@ -44,9 +44,11 @@ def test_a_deactivated_person_gets_nothing(
     assert answer.headers["location"].startswith("/accounts/login/")
 
 
-def test_only_staff_are_offered_administration_commands(alices: Client, olives: Client) -> None:
-    assert 'href="/admin/"' not in found(alices, "admin", in_dialog=True)
-    assert 'href="/admin/"' in found(olives, "admin", in_dialog=True)
+def test_only_administrators_are_offered_administration_commands(
+    alices: Client, olives: Client
+) -> None:
+    assert 'href="/settings/models/"' not in found(alices, "admin", in_dialog=True)
+    assert 'href="/settings/models/"' in found(olives, "admin", in_dialog=True)
 
 
 def test_a_very_long_query_gives_an_error_and_is_returned_shortened(alices: Client) -> None:

@@ -89,6 +89,7 @@ class House:
             "<uuid:message>": str(self.reply.pk),
             "<int:position>": "0",
             "<slug:kind>/<int:pk>": f"upstream/{self.objects['upstream']}",
+            "models/<int:pk>": f"models/{self.objects['upstream']}",
             **{f"{name}s/<int:pk>": f"{name}s/{key}" for name, key in self.objects.items()},
             "<int:pk>": str(self.objects["user"]),
             "<slug:what>": "roles",

@@ -92,7 +92,7 @@ def test_the_admin_reports_it_and_accepts_a_new_key(
     fields = {name: value for name, value in initial.items() if value} | {"parameters": "{}"}
     elsewhere = fields | {"base_url": "http://elsewhere.test/v1"}
     moved = olives.post(f"{path}change/", elsewhere).content.decode()
-    assert "The stored key was meant for the old address" in moved
+    assert "The stored key was entered for another server" in moved
     assert stored_key() == foreign
     answer = olives.post(f"{path}change/", fields | {"new_api_key": "sk-new"})
     assert answer.status_code == 302

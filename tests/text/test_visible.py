@@ -101,7 +101,7 @@ def test_names_given_by_staff_must_be_visible(
     olives.post("/review/samples/draw/", name | {"share": "100"})
     olives.post("/admin/auth/group/add/", name)
     olives.post("/admin/chatapp/suggestion/add/", {"text": nothing, "position": "0"})
-    olives.post("/upstreams/new/", upstream)
+    olives.post("/settings/models/new/", upstream)
     upstream |= {"parameters": "{}", "silence_seconds": "300"}
     olives.post("/admin/chatapp/upstream/add/", upstream)
     for kind in (Group, ReviewLabel, ReviewView, ReviewSample, Suggestion):

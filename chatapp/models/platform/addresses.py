@@ -13,6 +13,14 @@ def http_parts(text: str) -> SplitResult | None:
     return parts if parts.scheme in ("http", "https") and parts.hostname else None
 
 
+def origin_of(url: str) -> tuple[str, str | None, int] | None:
+    """Return the scheme, host and port, as RFC 6454 compares them; None if the URL is invalid."""
+    if (parts := http_parts(url)) is None:
+        return None
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return parts.scheme, parts.hostname, port
+
+
 def names_an_account(parts: SplitResult) -> bool:
     """Whether the URL contains a user name or a password, which would be shown with it."""
     return parts.username is not None or parts.password is not None

@@ -171,11 +171,11 @@ class Installation(models.Model):
         if self.title_upstream and not self.title_model:
             raise ValidationError({"title_model": "Enter the model that writes titles."})
         if self.title_model and not self.title_upstream:
-            raise ValidationError({"title_upstream": "Choose the upstream that has this model."})
+            raise ValidationError({"title_upstream": "Choose the provider that has this model."})
         if self.default_upstream and not self.default_model:
             raise ValidationError({"default_model": "Enter the default model for new chats."})
         if self.default_model and not self.default_upstream:
-            raise ValidationError({"default_upstream": "Choose the upstream that has this model."})
+            raise ValidationError({"default_upstream": "Choose the provider that has this model."})
 
     @classmethod
     def this(cls) -> Self:

@@ -90,7 +90,7 @@ def usage_details(usage: Usage, ending: str = "") -> str:
         if usage.upper_total_tokens:
             counts.append(f"{usage.upper_total_tokens:,} at most")
     if usage.has_reported_cost:
-        counts.append("cost as the gateway reported it")
+        counts.append("cost as the provider reported it")
     return ", ".join(counts)
 
 

@@ -14,8 +14,7 @@ class SecretForm(forms.ModelForm):  # type: ignore[type-arg]
 
     secret_name: str  # the model's field
     new_secret_name: str  # the form's
-    sent_to: frozenset[str]  # the fields that say where the secret goes
-    moved: str  # the error if those change and the secret is not entered again
+    moved: str  # the error if it would go elsewhere and is not entered again
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -28,10 +27,14 @@ class SecretForm(forms.ModelForm):  # type: ignore[type-arg]
             setattr(self.instance, self.secret_name, given)
         elif fields.get(f"forget_{self.secret_name}"):
             setattr(self.instance, self.secret_name, None)
-        elif self._is_stored() and self.sent_to & set(self.changed_data):
+        elif self._is_stored() and self.goes_elsewhere(fields):
             # Otherwise anyone who may change the address could have the secret sent to them.
             self.add_error(self.new_secret_name, self.moved)
         return fields
+
+    def goes_elsewhere(self, fields: dict[str, Any]) -> bool:
+        """Whether the submitted `fields` would send the secret to another place than before."""
+        raise NotImplementedError
 
     def _is_stored(self) -> bool:
         return bool(getattr(self.instance, self.secret_name) or self.instance.secret_problem)

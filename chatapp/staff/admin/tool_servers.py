@@ -22,7 +22,6 @@ class ToolServerForm(SecretForm):
 
     secret_name = "secrets"  # noqa: S105 - a field's name
     new_secret_name = "new_secrets"  # noqa: S105 - a field's name
-    sent_to = frozenset({"transport", "url", "command"})
     moved = "The stored values were meant for the old address. Enter them again, or delete them."
 
     may_run_commands = False  # set for each request
@@ -42,6 +41,9 @@ class ToolServerForm(SecretForm):
     class Meta:
         model = ToolServer
         fields: list[str] = []  # the admin names them
+
+    def goes_elsewhere(self, fields: dict[str, Any]) -> bool:
+        return not {"transport", "url", "command"}.isdisjoint(self.changed_data)
 
     def clean_transport(self) -> str:
         transport: str = self.cleaned_data["transport"]

@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from chatapp import tools
 from chatapp.catalogue import endpoint_of
 from chatapp.models import AccessRule, Price, Upstream, User, audit
+from chatapp.models.platform.addresses import origin_of
 from chatapp.staff.admin.inquiries import InquiringAdmin
 from chatapp.staff.admin.secret_forms import SecretForm, state_of_secret
 from chatapp.upstream.check import Report, check, model_for_chat
@@ -26,14 +27,14 @@ class UpstreamForm(SecretForm):
 
     secret_name = "api_key"  # noqa: S105 - a field's name
     new_secret_name = "new_api_key"  # noqa: S105 - a field's name
-    sent_to = frozenset({"base_url"})
-    moved = "The stored key was meant for the old address. Enter a key again."
+    moved = "The stored key was entered for another server. Enter a key for this one."
 
     new_api_key = forms.CharField(
         label="API key",
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="Stored encrypted and never shown again. Leave empty to keep the stored key.",
+        help_text="Stored encrypted and never shown again. Leave empty to keep the stored key. "
+        "Enter it again if the address moves to another server: another scheme, host or port.",
     )
     takes_doubtful = forms.BooleanField(
         label="Send these request parameters as they are",
@@ -63,6 +64,11 @@ class UpstreamForm(SecretForm):
                 remedy = "Correct this, or confirm below that it is intended."
                 self.add_error("parameters", ValidationError([*doubts, remedy]))
         return fields
+
+    def goes_elsewhere(self, fields: dict[str, Any]) -> bool:
+        """Whether the address is on another server; another path on the same one keeps the key."""
+        origin = origin_of(fields.get("base_url", ""))  # absent if the environment sets it
+        return origin is not None and origin != origin_of(self.initial["base_url"])
 
 
 def report_of(upstream: Upstream) -> Report:

@@ -64,9 +64,9 @@ class LimitForm(forms.Form):
     )
     upstream = forms.ModelChoiceField(
         Upstream.objects.defer("api_key"),
-        label="Upstream",
+        label="Provider",
         required=False,
-        empty_label="All upstreams",
+        empty_label="All providers",
     )
     model = forms.CharField(
         label="Model",
@@ -103,7 +103,7 @@ class LimitForm(forms.Form):
         if whose in OF_GROUP and not data.get("group") and "group" not in self.errors:
             self.add_error("group", "Choose a group.")
         if data.get("model") and not data.get("upstream"):
-            self.add_error("upstream", "Choose the upstream that has this model.")
+            self.add_error("upstream", "Choose the provider that has this model.")
         self._set_cap(data.get("amount"), data.get("measure"))
         return data
 
@@ -137,11 +137,11 @@ class LimitForm(forms.Form):
 class PriceForm(forms.Form):
     """A form that adds a model's price, valid from a given day."""
 
-    upstream = forms.ModelChoiceField(Upstream.objects.defer("api_key"), label="Upstream")
+    upstream = forms.ModelChoiceField(Upstream.objects.defer("api_key"), label="Provider")
     model = forms.CharField(
         label="Model",
         max_length=200,
-        help_text="The model ID, as the upstream lists it.",
+        help_text="The model ID, as the provider lists it.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
     )
     holds_from = forms.DateField(

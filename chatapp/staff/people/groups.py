@@ -25,8 +25,8 @@ from chatapp.staff.people.forms import GivenForm, GroupForm, MemberForm
 from chatapp.staff.people.log import record
 
 SHOWN = 200  # members on a group's page
-ABOUT_UPSTREAM = "All models of this upstream, except those with a rule of their own."
-ABOUT_MODEL = "One model of the upstream {}. Its rule replaces the upstream's."
+ABOUT_UPSTREAM = "All models of this provider, except those with a rule of their own."
+ABOUT_MODEL = "One model of the provider {}. Its rule replaces the provider's."
 ABOUT_TOOLS = "The tools of this server. Models can call them for the people who may use it."
 
 
@@ -184,7 +184,7 @@ def _things() -> Iterator[Resource]:
         (rule.upstream_id, rule.model, rule.tool_server_id): _thing(rule) for rule in _rules()
     }
     for upstream in Upstream.objects.all():
-        whole = Resource(str(upstream), _path("upstream", upstream.pk), "Upstream")
+        whole = Resource(str(upstream), _path("upstream", upstream.pk), "Provider")
         yield known.get((upstream.pk, "", None), whole)
         yield from (one for (pk, model, _), one in known.items() if pk == upstream.pk and model)
     for server in ToolServer.objects.all():
@@ -204,7 +204,7 @@ def _thing(rule: AccessRule) -> Resource:
         return Resource(rule.tool_server.name, path, "Tool server", whose)
     assert rule.upstream
     path = _path("upstream", rule.upstream.pk, rule.model)
-    about = f"Model of {rule.upstream.name}" if rule.model else "Upstream"
+    about = f"Model of {rule.upstream.name}" if rule.model else "Provider"
     return Resource(rule.model or rule.upstream.name, path, about, whose)
 
 

@@ -90,7 +90,7 @@ class FilterForm(forms.Form):
         Group.objects.order_by("name"), label="Group", required=False, empty_label="Any"
     )
     upstream = forms.ModelChoiceField(
-        Upstream.objects.order_by("name"), label="Upstream", required=False, empty_label="Any"
+        Upstream.objects.order_by("name"), label="Provider", required=False, empty_label="Any"
     )
     ending = forms.ChoiceField(
         required=False,

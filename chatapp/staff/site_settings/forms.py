@@ -54,6 +54,10 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             *("title_upstream", "title_model"),
         ]
         field_classes = {"name": VisibleCharField, "notice": MultilineField}
+        labels = {
+            "title_upstream": "Provider for titles",
+            "default_upstream": "Provider of new chats",
+        }
         widgets = {
             "accent": ColourInput,
             "name": forms.TextInput({"placeholder": OWN_NAME}),

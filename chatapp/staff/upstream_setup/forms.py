@@ -49,7 +49,7 @@ class OfferForm(GivenForm):
         required=False,
         validators=[validate_offered_models],
         widget=forms.Textarea({"rows": 4, "spellcheck": "false"}),
-        help_text="One per line, as the upstream names them.",
+        help_text="One per line, as the provider names them.",
     )
 
     def __init__(

@@ -1,13 +1,18 @@
-"""URLs of the upstreams page and the set-up steps."""
+"""URLs of the page of models and the set-up steps, and the addresses that they had before."""
 
 from django.urls import path
+from django.views.generic import RedirectView
 
 from chatapp.staff.upstream_setup import views
 
+MOVED = RedirectView.as_view(url="/settings/models/%(rest)s", http_method_names=["get", "head"])
+
 urlpatterns = [
-    path("upstreams/", views.upstreams, name="upstreams"),
-    path("upstreams/new/", views.address, name="connect"),
-    path("upstreams/<int:pk>/address/", views.address, name="upstream-address"),
-    path("upstreams/<int:pk>/", views.offer, name="upstream-offer"),
-    path("upstreams/<int:pk>/test/", views.test, name="test-upstream"),
+    path("upstreams/", MOVED, {"rest": ""}),
+    path("upstreams/<path:rest>", MOVED),
+    path("settings/models/", views.upstreams, name="upstreams"),
+    path("settings/models/new/", views.address, name="connect"),
+    path("settings/models/<int:pk>/address/", views.address, name="upstream-address"),
+    path("settings/models/<int:pk>/", views.offer, name="upstream-offer"),
+    path("settings/models/<int:pk>/test/", views.test, name="test-upstream"),
 ]

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from chatapp.staff.usage.queries import UsageQuery
 
 PERIODS = [("30", "30 days"), ("7", "7 days"), ("90", "90 days"), ("365", "12 months")]
-OWN = [("day", "Day"), ("model", "Model"), ("upstream", "Upstream")]
+OWN = [("day", "Day"), ("model", "Model"), ("upstream", "Provider")]
 BY = [*OWN, ("group", "Group"), ("person", "Person")]
 OWN_MEASURES = [
     ("tokens", "Tokens"),

@@ -107,7 +107,7 @@ def test_the_cost_reported_by_the_gateway_overrides_every_price(
     usage = booked(conversation, gateway, TokenUsage(100, 20, 120, cost=12_300_000))
     assert (usage.cost, usage.price) == (12_300_000, {"source": "reported"})
     assert usage.has_reported_cost
-    assert "cost as the gateway reported it" in usage_details(usage)
+    assert "cost as the provider reported it" in usage_details(usage)
     free = booked(conversation, gateway, TokenUsage(100, 20, 120, cost=0))
     assert (free.cost, free.has_reported_cost) == (0, True)
 

@@ -79,7 +79,7 @@ def test_access_is_given_shown_and_removed(
     page = parse(olives.get("/people/groups/").text)
     rows = ["".join(row.text.split()) for row in page.find_all("section tbody tr")]
     assert rows == [
-        "GatewayUpstreamEverybody",
+        "GatewayProviderEverybody",
         "largeModelofGatewayWriters",
         "wikiToolserverNobody",
     ]

@@ -41,7 +41,7 @@ def test_the_upstream_and_model_for_titles_are_set_together(
     olives: Client, connected: Upstream
 ) -> None:
     page = olives.post(PAGE, {"title_upstream": "", "title_model": "small"}).text
-    assert "Choose the upstream that has this model." in page
+    assert "Choose the provider that has this model." in page
     page = olives.post(PAGE, {"title_upstream": connected.pk, "title_model": ""}).text
     assert "Enter the model that writes titles." in page
     assert not Installation.objects.exists()

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from django.test import AsyncClient
 
 from chatapp.models import AccessRule, AuditDetail, AuditEvent, Upstream, User
-from tests.conftest import signed_in
+from tests.conftest import confirmed, signed_in
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.page import parse
 
@@ -21,8 +21,8 @@ SECRET = "sk-very-secret"
 async def connect(client: AsyncClient, base_url: str, **fields: str) -> str:
     """Take the first step, and return the path of the second."""
     form = {"name": "Team", "base_url": base_url, "new_api_key": SECRET, **fields}
-    location = (await client.post("/upstreams/new/", form)).headers["location"]
-    assert location.startswith("/upstreams/")
+    location = (await client.post("/settings/models/new/", form)).headers["location"]
+    assert location.startswith("/settings/models/")
     return location
 
 
@@ -54,7 +54,7 @@ async def test_an_upstream_is_enabled_by_the_last_step(
     }  # the others can't be written in offered_models
     assert SECRET not in page
     chosen = {"which": "some", "models": ["two"], "to": "everybody"}
-    assert (await olives.post(path, chosen)).headers["location"] == "/upstreams/"
+    assert (await olives.post(path, chosen)).headers["location"] == "/settings/models/"
     await made.arefresh_from_db()
     assert (made.enabled, made.offered_models) == (True, "two")
     assert not (await Upstream.objects.aget(name="Demo")).enabled
@@ -138,7 +138,7 @@ async def test_a_stored_key_is_never_sent_to_another_address(
     there = f"{path}address/"
     moved = {"name": MARKUP, "base_url": "http://elsewhere/v1"}
     refused = (await olives.post(there, moved)).content.decode()
-    assert "Enter a key again" in refused
+    assert "Enter a key for this one" in refused
     assert "<img" not in refused
     assert (await Upstream.objects.aget(name="Team")).base_url == upstream.base_url
     assert (await olives.post(there, {**moved, "new_api_key": "sk-2"})).headers["location"] == path
@@ -146,11 +146,56 @@ async def test_a_stored_key_is_never_sent_to_another_address(
     assert (await Upstream.objects.aget(name=MARKUP)).api_key == "sk-2"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "keeps"),
+    [
+        ("https://host/v1", "https://host/api/v1", True),
+        ("https://host/v1", "https://HOST:443", True),
+        ("https://host/v1", "http://host/v1", False),
+        ("https://host/v1", "https://host:8443/v1", False),
+        ("https://host/v1", "https://host.example/v1", False),
+        ("http://host:80/v1", "http://host/v1", True),
+    ],
+)
+def test_the_key_is_kept_while_the_address_stays_on_its_server(
+    olive: User, before: str, after: str, keeps: bool
+) -> None:
+    made = Upstream.objects.create(name="Team", base_url=before, api_key=SECRET)
+    client, path = confirmed(signed_in(olive)), f"/settings/models/{made.pk}/address/"
+    assert "another scheme, host or port" in client.get(path).text
+    page = client.post(path, {"name": "Team", "base_url": after})
+    assert (page.status_code == 302) == keeps
+    made.refresh_from_db()
+    assert (made.base_url, made.api_key) == (after if keeps else before, SECRET)
+
+
+@pytest.mark.parametrize("address", ["host/v1", "https://host:port/v1", "https://[/v1"])
+def test_an_invalid_address_does_not_ask_for_the_key(olive: User, address: str) -> None:
+    made = Upstream.objects.create(name="Team", base_url="https://host/v1", api_key=SECRET)
+    client, path = confirmed(signed_in(olive)), f"/settings/models/{made.pk}/address/"
+    page = client.post(path, {"name": "Team", "base_url": address}).text
+    assert "valid base URL" in page
+    assert "Enter a key for this one" not in page
+
+
+@pytest.mark.parametrize("rest", ["", "new/", "7/", "7/address/"])
+async def test_the_old_addresses_lead_to_the_new_ones(anyone: AsyncClient, rest: str) -> None:
+    answer = await anyone.get(f"/upstreams/{rest}")
+    assert answer.headers["location"] == f"/settings/models/{rest}"
+
+
+def test_only_one_room_is_marked_as_the_current_one(olive: User) -> None:
+    client = confirmed(signed_in(olive))
+    for path, label in (("/settings/models/new/", "Models"), ("/settings/", "Settings")):
+        marked = parse(client.get(path).text).find_all("nav a[aria-current=page]")
+        assert [one.text.strip() for one in marked] == [label]
+
+
 @pytest.mark.parametrize("path", ["new/", "{}/", "{}/address/", "{}/test/"])
 def test_every_step_asks_for_the_password_first(olive: User, path: str) -> None:
     made = Upstream.objects.create(name="Team", base_url="http://127.0.0.1:9/v1", enabled=False)
     form = {"name": "Mine", "base_url": "http://elsewhere/v1", "to": "everybody", "names": "one"}
-    answer = signed_in(olive).post(f"/upstreams/{path.format(made.pk)}", form)
+    answer = signed_in(olive).post(f"/settings/models/{path.format(made.pk)}", form)
     assert answer.headers["location"].startswith("/accounts/reauthenticate/")
     [left] = Upstream.objects.values_list("name", "enabled")
     assert left == ("Team", False)
@@ -161,13 +206,13 @@ async def test_the_address_of_the_environments_upstream_cannot_be_changed(
 ) -> None:
     await sync_to_async(Upstream.connect_environment)("Default", "http://127.0.0.1:9/v1", "sk-1")
     own = await Upstream.objects.aget()
-    assert (await olives.get(f"/upstreams/{own.pk}/address/")).status_code == 404
-    assert "/address/" not in (await olives.get(f"/upstreams/{own.pk}/")).content.decode()
+    assert (await olives.get(f"/settings/models/{own.pk}/address/")).status_code == 404
+    assert "/address/" not in (await olives.get(f"/settings/models/{own.pk}/")).content.decode()
 
 
 async def test_the_chat_and_the_list_link_to_the_first_step(olives: AsyncClient) -> None:
     assert parse((await olives.get("/")).content.decode()).find_all(
-        ".first-steps a[href='/upstreams/new/']"
+        ".first-steps a[href='/settings/models/new/']"
     )
-    listed = parse((await olives.get("/upstreams/")).content.decode())
-    assert listed.find_all(".actions a[href='/upstreams/new/']")
+    listed = parse((await olives.get("/settings/models/")).content.decode())
+    assert listed.find_all(".actions a[href='/settings/models/new/']")

@@ -37,7 +37,7 @@ def counts() -> dict[str, int]:
 
 
 async def page_of(client: AsyncClient) -> str:
-    answer = await client.get("/upstreams/")
+    answer = await client.get("/settings/models/")
     assert answer.status_code == 200
     return " ".join(parse(answer.content.decode()).text.split())
 
@@ -88,4 +88,4 @@ async def test_only_administrators_see_the_page(
 ) -> None:
     client = AsyncClient(headers={"host": "localhost"})
     await client.aforce_login(alice)
-    assert (await client.get("/upstreams/")).status_code == 403
+    assert (await client.get("/settings/models/")).status_code == 403

@@ -81,7 +81,7 @@ def test_estimated_and_unknown_usage_is_marked_as_such(
     cost(sky, connected, TokenUsage(1, 2, 3))
     page = page_text(alices, sky)
     assert "Tokens in At least 111 Tokens out At least 222 Cost At least $0.75" in page
-    assert "because the upstream reported no usage: 300 tokens and $0.25 of the cost." in page
+    assert "because the provider reported no usage: 300 tokens and $0.25 of the cost." in page
     assert "Tokens unknown for 1, cost unknown for 2 of 4 replies and titles." in page
 
 

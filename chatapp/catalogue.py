@@ -17,7 +17,7 @@ from typing import Any
 from chatapp.models import AccessRule, Limit, Permitted, Upstream
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.wire.dialects import AUTO, DIALECTS
-from chatapp.upstream.wire.errors import UpstreamFailed
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed
 from chatapp.upstream.wire.model_list import ListedModel
 
 FRESH_SECONDS = 60.0
@@ -40,6 +40,7 @@ class Offer:
     upstream: Upstream
     models: tuple[ListedModel, ...]
     problem: str = ""
+    error: UpstreamError | None = None  # if it did not answer with a list
     is_awaited: bool = False  # the list is being fetched, and there is no earlier one to show
 
     @property
@@ -203,19 +204,16 @@ class Catalogue:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 models = await self._client.list_models(endpoint_of(upstream))
         except UpstreamFailed as failed:
-            reason = failed.error.message or f"it answered {failed.error.status}"
+            error = failed.error
+            reason = error.message or f"it answered {error.status}"
         except TimeoutError:
+            error = UpstreamError(ErrorKind.TIMED_OUT)
             reason = f"no answer within {PATIENCE_SECONDS:.0f} seconds"
         else:
             return Offer(
                 upstream, tuple(models), "" if models else f"{upstream.name} lists no models."
             )
-        return Offer(
-            upstream,
-            (),
-            f"{upstream.name} did not list its models ({reason}). "
-            "Ask an administrator to check its address and key, or to name its models.",
-        )
+        return Offer(upstream, (), f"{upstream.name} did not list its models ({reason}).", error)
 
 
 async def _has_rules_of_models(upstream: int) -> bool:

@@ -32,7 +32,8 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 
 function choose() {
   const isPreset = document.querySelector("#model-picker[data-preset]");
-  const wanted = picked || (!conversation() && !isPreset && kept("model"));
+  const named = new URLSearchParams(location.search).get("model");
+  const wanted = picked || (!conversation() && (named || (!isPreset && kept("model"))));
   const picker = document.getElementById("model");
   if ([...picker.options].some(({ value }) => value === wanted)) picker.value = wanted;
 }

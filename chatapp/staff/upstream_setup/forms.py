@@ -12,6 +12,10 @@ from chatapp.staff.people.forms import GivenForm
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 
+UNREADABLE = (
+    "The stored key can't be read, because SECRET_KEY has changed since it was saved. Enter the "
+    "key again."
+)
 MAX_SHOWN = 500  # models to tick; others can be entered under /admin/
 
 
@@ -30,8 +34,11 @@ class AddressForm(UpstreamForm):
         super().__init__(*arguments, **options)
         self.fields["name"].widget.attrs["autofocus"] = True
         self.fields["base_url"].label = "Address"
+        key = self.fields["new_api_key"]
         if self.instance.pk is None:
-            self.fields["new_api_key"].help_text = "Stored encrypted and never shown again."
+            key.help_text = "Stored encrypted and never shown again."
+        elif self.instance.secret_problem:
+            key.help_text = UNREADABLE
 
 
 class OfferForm(GivenForm):

@@ -4,6 +4,7 @@ An upstream is only offered in the chat after the last step.
 """
 
 from typing import Any
+from urllib.parse import urlencode
 
 from asgiref.sync import async_to_sync
 from django.contrib import messages
@@ -16,12 +17,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.catalogue import Offer
-from chatapp.models import AccessRule, Upstream
+from chatapp.models import AccessRule, Upstream, User, permitted
 from chatapp.realtime.worker import worker
 from chatapp.staff.admin.upstreams import report_of, switch_demo_off
 from chatapp.staff.people.log import record
 from chatapp.staff.upstream_setup.forms import AddressForm, OfferForm
 from chatapp.staff.upstream_setup.health import DAYS, health_of
+from chatapp.upstream.check import Report, model_for_chat
+from chatapp.upstream.wire.errors import ErrorKind
 
 
 @require_GET
@@ -81,8 +84,20 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
             record(request, "upstream.changed", upstream, before=before, after=after)
         if not upstream.is_demo:
             switch_demo_off(request)
-    messages.success(request, f"{upstream} is connected. Its models are available in the chat.")
-    return redirect("upstreams")
+    model = _to_try(request, upstream)
+    if before["enabled"] or not model:
+        messages.success(request, f"{upstream} is connected. Its models are available in the chat.")
+        return redirect("upstreams")
+    messages.success(request, f"{upstream} is connected. Try it here.")
+    return redirect(f"{reverse('chat')}?{urlencode({'model': f'{upstream.pk}/{model}'})}")
+
+
+def _to_try(request: HttpRequest, upstream: Upstream) -> str:
+    """Return the first chat model of this upstream that the person may ask, or ""."""
+    assert isinstance(request.user, User)
+    rules = permitted(request.user.pk)
+    listed = list(upstream.named_models) or [model.id for model in _listed(upstream).models]
+    return model_for_chat([one for one in listed if rules.may_ask(upstream.pk, one)])
 
 
 @require_POST
@@ -102,9 +117,17 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
 def _offer_page(request: HttpRequest, upstream: Upstream, **context: Any) -> HttpResponse:
     found = _listed(upstream)
     context = {"form": _offer_form(None, upstream, found), "report": None, **context}
-    return render(
-        request, "upstream_setup/offer.html", {"upstream": upstream, "found": found, **context}
-    )
+    report: Report | None = context["report"]
+    errors = found.error and found.error.kind, report and report.failed_with
+    corrected = _with_version(upstream.base_url) if ErrorKind.NOT_FOUND in errors else ""
+    context |= {"upstream": upstream, "found": found, "corrected": corrected}
+    return render(request, "upstream_setup/offer.html", context)
+
+
+def _with_version(base_url: str) -> str:
+    """Return the address with the `/v1` that it probably lacks; "" if it has one."""
+    trimmed = base_url.rstrip("/")
+    return "" if trimmed.endswith("/v1") else f"{trimmed}/v1"
 
 
 def _listed(upstream: Upstream) -> Offer:

@@ -71,6 +71,7 @@ class _CheckRun:
     chosen: Dialect
     results: list[CheckResult] = field(default_factory=list)
     problems: list[CheckResult] = field(default_factory=list)
+    failed_with: ErrorKind | None = None
     has_served: bool = False
     _limits: list[str] = field(default_factory=lambda: list(LIMITS))
 
@@ -110,6 +111,7 @@ class _CheckRun:
         return Report(
             tuple(visible_result(result, secret) for result in self.results),
             tuple(visible_result(problem, secret) for problem in self.problems),
+            self.failed_with,
         )
 
     async def _list_models(self) -> list[str]:
@@ -129,12 +131,10 @@ class _CheckRun:
         return listed
 
     def _give_up_without_models(self, error: UpstreamError) -> None:
-        if error.kind is ErrorKind.UNREACHABLE:
-            self.problems.append(problems.problem_of_error(error))
-        elif not self.model:
-            is_cause = error.kind in (ErrorKind.UNAUTHORIZED, ErrorKind.REDIRECTED)
-            problem = problems.problem_of_error(error) if is_cause else problems.NO_MODEL
-            self.problems.append(problem)
+        if self.model and error.kind is not ErrorKind.UNREACHABLE:
+            return
+        self.problems.append(problems.problem_of_list(error))
+        self.failed_with = error.kind
 
     async def _count(self, listed: list[str]) -> Answer:
         """Ask for a count; the answer shows streaming, speed and where the reasoning is."""
@@ -142,6 +142,7 @@ class _CheckRun:
             answer = await self._ask(COUNT)
             if problem := problems.problem_of(answer):
                 self.problems.append(problem)
+                self.failed_with = answer.reply.error.kind if answer.reply.error else None
             if answer.has_said_something:
                 self.results.append(results.model_result(self.model, listed, answer))
                 self.results.append(results.stream_result(answer))

@@ -11,18 +11,17 @@ _WHAT = "Upstream"
 NO_MODEL = failed(
     _WHAT,
     "It lists no models, so there is none to ask",
-    "Give one with --model, or name its models in the upstream's settings.",
+    "Name a model to ask.",
 )
 # What was found, and what to do.
 _BY_ERROR_KIND = {
     ErrorKind.UNREACHABLE: (
         "It can't be reached",
-        "Check the address, that the gateway runs, and that this machine may connect to it.",
+        "Check the address, that the server runs, and that this machine may connect to it.",
     ),
     ErrorKind.UNAUTHORIZED: (
         "It rejects the key",
-        "Set the right one: OPENAI_API_KEY with --key-from-env, or the key in the upstream's "
-        "settings.",
+        "Enter the key again, or a new one.",
     ),
     ErrorKind.RATE_LIMITED: (
         "It is rate-limited",
@@ -30,7 +29,8 @@ _BY_ERROR_KIND = {
     ),
     ErrorKind.NOT_FOUND: (
         "It does not know the address or the model",
-        "Check the model's name, and that the base URL is the root of the API, usually /v1.",
+        "Check that the address is the root of the API, which usually ends in /v1, and the model's "
+        "name.",
     ),
     ErrorKind.BAD_REQUEST: (
         "It does not accept a plain chat request",
@@ -81,6 +81,13 @@ _BY_ERROR_KIND = {
         "Check that it is not overloaded, and that the model is loaded.",
     ),
 }
+# Errors of the list that asking for a reply would only repeat.
+_CAUSES = frozenset({ErrorKind.UNREACHABLE, ErrorKind.UNAUTHORIZED, ErrorKind.REDIRECTED})
+_NO_LIST = (
+    "There is no list of models at its address",
+    "Check that the address is the root of the API, which usually ends in /v1. If the server has "
+    "no list, name a model to ask.",
+)
 _CUT_OFF = failed(
     _WHAT,
     "Its stream ends without a finish_reason, so every reply would be shown as cut off",
@@ -98,6 +105,15 @@ def problem_of(answer: Answer) -> CheckResult | None:
     if reply.ending is Ending.CUT_OFF:
         return _CUT_OFF
     return None if answer.has_said_something else _SAYS_NOTHING
+
+
+def problem_of_list(error: UpstreamError) -> CheckResult:
+    """Return why there is no model to ask, judging by the error of the list of models."""
+    if error.kind in _CAUSES:
+        return problem_of_error(error)
+    if error.kind is ErrorKind.NOT_FOUND:
+        return failed(_WHAT, *_NO_LIST, error_text(error))
+    return NO_MODEL
 
 
 def problem_of_error(error: UpstreamError, what: str = _WHAT) -> CheckResult:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from chatapp.checks.results import CheckResult, Status, printable
-from chatapp.upstream.wire.errors import MAX_MESSAGE_LENGTH, clean
+from chatapp.upstream.wire.errors import MAX_MESSAGE_LENGTH, ErrorKind, clean
 
 _NAMES_WIDTH = 14
 # Warnings and failures are called problems, but only `Report.problems` keep the app from working.
@@ -28,6 +28,7 @@ class Report:
 
     results: tuple[CheckResult, ...]
     problems: tuple[CheckResult, ...] = ()
+    failed_with: ErrorKind | None = None  # the error that is one of the problems, if any
 
     @property
     def can_serve(self) -> bool:

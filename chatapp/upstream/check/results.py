@@ -29,7 +29,7 @@ def duration(seconds: float) -> str:
 
 def models_result(models: Sequence[str]) -> CheckResult:
     if not models:
-        advice = "Name its models in the upstream's settings."
+        advice = "Enter the names of its models."
         return note("Models", "an empty list", advice)
     more = ", …" if len(models) > _SHOWN_MODELS else ""
     return ok("Models", f"{len(models)}: {', '.join(models[:_SHOWN_MODELS])}{more}")
@@ -39,7 +39,7 @@ def no_models_result(error: UpstreamError, gives_up: bool) -> CheckResult:
     found = f"no list ({error_text(error)})"
     if gives_up:
         return CheckResult("Models", Status.FAILED, found)
-    advice = "Without a list, name its models in the upstream's settings."
+    advice = "Without a list, enter the names of its models."
     return note("Models", found, advice)
 
 
@@ -118,7 +118,7 @@ def tools_result(answer: Answer) -> CheckResult:
 
 def clock_result(clock: ToolRecord, without: Answer, offered: Answer) -> CheckResult:
     """Measure what it costs to offer the built-in tool in every request."""
-    advice = "If that is too much, turn off “offer the clock” in the upstream's settings."
+    advice = "If that is too much, turn off “offer the clock” in its settings."
     if without.reply.usage and offered.reply.usage:
         before, after = without.reply.usage.prompt_tokens, offered.reply.usage.prompt_tokens
         found = f"{after - before:,} tokens per request: {after:,} with it, {before:,} without"

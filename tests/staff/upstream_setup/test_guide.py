@@ -54,7 +54,12 @@ async def test_an_upstream_is_enabled_by_the_last_step(
     }  # the others can't be written in offered_models
     assert SECRET not in page
     chosen = {"which": "some", "models": ["two"], "to": "everybody"}
-    assert (await olives.post(path, chosen)).headers["location"] == "/settings/models/"
+    there = (await olives.post(path, chosen)).headers["location"]
+    assert there == f"/?model={made.pk}%2Ftwo"
+    chat = (await olives.get(there)).content.decode()
+    assert "Team is connected." in chat
+    assert "The built-in demo is now turned off." in chat
+    assert "Team is connected." not in (await olives.get(there)).content.decode()
     await made.arefresh_from_db()
     assert (made.enabled, made.offered_models) == (True, "two")
     assert not (await Upstream.objects.aget(name="Demo")).enabled
@@ -66,6 +71,44 @@ async def test_an_upstream_is_enabled_by_the_last_step(
     }
     details = [one.values async for one in AuditDetail.objects.all()]
     assert SECRET not in str(details)
+
+
+async def test_a_model_that_oneself_may_not_use_is_not_chosen(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    upstream.models = ["one"]
+    path = await connect(olives, upstream.base_url)
+    writers = await Group.objects.acreate(name="Writers")
+    form = {"which": "all", "to": "groups", "groups": [writers.pk]}
+    assert (await olives.post(path, form)).headers["location"] == "/settings/models/"
+    assert (await Upstream.objects.aget(name="Team")).enabled
+
+
+async def test_an_address_without_v1_is_corrected_by_a_button(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    upstream.fail_models(404, "<h1>Not found</h1>")
+    short = upstream.base_url.removesuffix("/v1")
+    path = await connect(olives, f"{short}/")
+    page = parse((await olives.get(path)).content.decode())
+    [button] = page.find_all("form[action$='/address/'] button")
+    assert button.text.strip() == f"Use {short}/v1"
+    fields = {
+        str(one.attributes["name"]): str(one.attributes["value"])
+        for one in page.find_all("form[action$='/address/'] input")
+    }
+    assert (await olives.post(f"{path}address/", fields)).headers["location"] == path
+    made = await Upstream.objects.aget(name="Team")
+    assert (made.base_url, made.api_key) == (f"{short}/v1", SECRET)
+    assert "lacks /v1" not in (await olives.get(path)).content.decode()
+
+
+async def test_advice_speaks_to_the_administrator_who_reads_it(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    upstream.fail_models(500, "")
+    path = await connect(olives, upstream.base_url)
+    assert "administrator" not in parse((await olives.get(path)).content.decode()).text
 
 
 async def test_access_is_restricted_before_the_upstream_is_enabled(

@@ -8,6 +8,7 @@ from chatapp.checks.results import Status
 from chatapp.upstream.check import check, timing
 from chatapp.upstream.wire.dialects import OPENTOKEN
 from chatapp.upstream.wire.endpoint import Endpoint
+from chatapp.upstream.wire.errors import ErrorKind
 from tests.demo import KEY as DEMO_KEY
 from tests.demo.test_served import base_url as demo_url  # noqa: F401 - a fixture
 from tests.support.fake_upstream import (
@@ -215,7 +216,8 @@ async def test_a_web_page_is_a_problem_and_its_title_is_shown(upstream: FakeUpst
 async def test_without_a_model_list_a_model_must_be_given(upstream: FakeUpstream) -> None:
     upstream.fail_models(404, {"error": "no such path"})
     report, rows = await report_on(upstream)
-    assert "Give one with --model" in report.why_not
+    assert "usually ends in /v1. If the server has no list, name a model" in report.why_not
+    assert report.failed_with is ErrorKind.NOT_FOUND
     assert rows["Models"].found == "no list (404 no such path)"
     serve(upstream, PLAIN)
     report, rows = await report_on(upstream, "some-model")

@@ -24,8 +24,8 @@ PAGES_AT_ONCE, PAGE_THREADS = 2, 4
 # The names of views that have threads of their own.
 # Probes ask about the process, so they must not wait behind pages.
 PROBES, PROBE_THREADS = ("healthz", "readyz", "metrics"), 4
-# This page waits for upstreams that list models slowly; other pages must not wait behind it.
-WAITING, WAITING_THREADS = "models", 2
+# These wait for upstreams that list models slowly; other pages must not wait behind them.
+WAITING, WAITING_THREADS = ("models", "upstreams", "upstream-offer", "test-upstream"), 2
 # These query an upstream or tool server for up to a minute: `staff.admin.inquiries`.
 INQUIRIES = ("admin:chatapp_upstream_check", "admin:chatapp_toolserver_tools")
 INQUIRY_THREADS = 2
@@ -43,7 +43,7 @@ class Pages(ASGIHandler):
         inquiries = BoundedThreadPool(INQUIRY_THREADS, INQUIRY_THREADS, "inquiry")
         self._own_pools = {
             **dict.fromkeys(PROBES, probes),
-            WAITING: waiting,
+            **dict.fromkeys(WAITING, waiting),
             **dict.fromkeys(INQUIRIES, inquiries),
         }
 

@@ -88,6 +88,7 @@ def connect(page: Page, gateway: FakeUpstream) -> None:
     expect(page.get_by_text("Connected. It lists 2 models.")).to_be_visible()
     page.get_by_role("button", name="Run test").click()
     expect(page.get_by_text("It can serve the app.")).to_be_visible()
+    page.get_by_role("link", name="Choose models").click()
     page.get_by_label("Only these").check()
     page.get_by_label("swift").check()
     page.get_by_label("Everybody").check()

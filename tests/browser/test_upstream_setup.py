@@ -8,7 +8,7 @@ from playwright.sync_api import ViewportSize, expect
 from tests.browser.conftest import SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_people import signed_in
-from tests.support.fake_upstream import FakeUpstream
+from tests.support.fake_upstream import FakeUpstream, Stall, role
 from tests.support.live import Site
 
 pytestmark = pytest.mark.thorough
@@ -36,11 +36,19 @@ def test_from_a_wrong_address_to_the_first_answer(
         page.get_by_label("Address").fill(gateway.base_url)
         page.get_by_role("button", name="Next").click()
         expect(page.get_by_text("Connected. It lists 2 models.")).to_be_visible()
+        gateway.script(role(), Stall())
+        page.get_by_role("button", name="Run test").click()
+        expect(page.get_by_role("row", name="Models")).to_be_visible()
+        page.get_by_role("link", name="Cancel").click()
+        expect(page.get_by_text("Connected. It lists 2 models.")).to_be_visible()
+        gateway.wait_for_request().wait_for_close()
         page.get_by_role("button", name="Run test").click()
         expect(page.get_by_text("It can serve the app.")).to_be_visible()
+        expect(page.get_by_role("link", name="Cancel")).to_be_hidden()
         expect_accessible(page)
         wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.evaluate(wide) == 0
+        page.get_by_role("link", name="Choose models").click()
         page.get_by_label("Only these").check()
         page.get_by_label("swift").check()
         page.get_by_label("slow").check()

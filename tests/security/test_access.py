@@ -112,7 +112,7 @@ TABLE = {
     "settings/models/new/": STAFFS_ROOM,
     "settings/models/<int:pk>/": STAFFS_ROOM,
     "settings/models/<int:pk>/address/": STAFFS_ROOM,
-    "settings/models/<int:pk>/test/": POSTED,
+    "settings/models/<int:pk>/test/": STAFFS_ROOM,
     "setup/<str:token>/": ELSEWHERE,  # an account exists
     "accounts/login/": NEWCOMERS,
     "accounts/logout/": MEMBERS,

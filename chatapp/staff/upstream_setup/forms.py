@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 
 from chatapp.models import Upstream
+from chatapp.models.accounts.access_rules import MAX_MODEL_LENGTH
 from chatapp.models.platform.upstreams import validate_offered_models
 from chatapp.staff.admin.upstreams import UpstreamForm
 from chatapp.staff.people.forms import GivenForm
@@ -39,6 +40,12 @@ class AddressForm(UpstreamForm):
             key.help_text = "Stored encrypted and never shown again."
         elif self.instance.secret_problem:
             key.help_text = UNREADABLE
+
+
+class ModelForm(forms.Form):
+    """The model that a test asks, if the upstream does not list its models."""
+
+    model = VisibleCharField(required=False, max_length=MAX_MODEL_LENGTH)
 
 
 class OfferForm(GivenForm):

@@ -9,22 +9,23 @@ from urllib.parse import urlencode
 from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
-from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.catalogue import Offer
 from chatapp.models import AccessRule, Upstream, User, permitted
 from chatapp.realtime.worker import worker
-from chatapp.staff.admin.upstreams import report_of, switch_demo_off
+from chatapp.staff.admin.upstreams import switch_demo_off
 from chatapp.staff.people.log import record
-from chatapp.staff.upstream_setup.forms import AddressForm, OfferForm
+from chatapp.staff.upstream_setup.correction import corrected
+from chatapp.staff.upstream_setup.forms import AddressForm, ModelForm, OfferForm
 from chatapp.staff.upstream_setup.health import DAYS, health_of
-from chatapp.upstream.check import Report, model_for_chat
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.staff.upstream_setup.live_test import parts_of_page
+from chatapp.upstream.check import model_for_chat
 
 
 @require_GET
@@ -55,7 +56,7 @@ def address(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         with transaction.atomic():
             action = "upstream.added" if pk is None else "upstream.changed"
             record(request, action, form.save(), before=before, after=after)
-        return redirect("upstream-offer", upstream.pk)
+        return redirect("test-upstream", upstream.pk)
     return render(request, "upstream_setup/address.html", {"form": form, "upstream": upstream})
 
 
@@ -100,34 +101,35 @@ def _to_try(request: HttpRequest, upstream: Upstream) -> str:
     return model_for_chat([one for one in listed if rules.may_ask(upstream.pk, one)])
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @administrators_only
-def test(request: HttpRequest, pk: int) -> HttpResponse:
-    """Test an upstream with a few short prompts, which may cost money."""
-    if not is_confirmed(request):
-        return ask_to_confirm(reverse("upstream-offer", args=[pk]))
+@confirmed_only
+def test(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Show whether an upstream lists models. A POST tests it with prompts, which may cost money.
+
+    The rows of a test are sent as they are found; a client that leaves cancels it.
+    """
     upstream = get_object_or_404(Upstream, pk=pk)
-    if upstream.secret_problem:
-        return _offer_page(request, upstream)
-    with transaction.atomic():
-        record(request, "upstream.checked", upstream)
-    return _offer_page(request, upstream, report=report_of(upstream))
+    form = ModelForm(request.POST)
+    if request.method == "POST" and not upstream.secret_problem and form.is_valid():
+        with transaction.atomic():
+            record(request, "upstream.checked", upstream)
+        parts = parts_of_page(request, upstream, form.cleaned_data["model"])
+        # nginx would hold the rows back otherwise.
+        return StreamingHttpResponse(parts, headers={"X-Accel-Buffering": "no"})
+    found = _listed(upstream)
+    correction = corrected(upstream, found.error.kind if found.error else None)
+    asks_model = not found.models and not upstream.named_models
+    context = {"upstream": upstream, "found": found, "is_running": False}
+    context |= {"corrected": correction, "asks_model": asks_model}
+    return render(request, "upstream_setup/test.html", context)
 
 
 def _offer_page(request: HttpRequest, upstream: Upstream, **context: Any) -> HttpResponse:
     found = _listed(upstream)
-    context = {"form": _offer_form(None, upstream, found), "report": None, **context}
-    report: Report | None = context["report"]
-    errors = found.error and found.error.kind, report and report.failed_with
-    corrected = _with_version(upstream.base_url) if ErrorKind.NOT_FOUND in errors else ""
-    context |= {"upstream": upstream, "found": found, "corrected": corrected}
+    context = {"form": _offer_form(None, upstream, found), **context}
+    context |= {"upstream": upstream, "found": found}
     return render(request, "upstream_setup/offer.html", context)
-
-
-def _with_version(base_url: str) -> str:
-    """Return the address with the `/v1` that it probably lacks; "" if it has one."""
-    trimmed = base_url.rstrip("/")
-    return "" if trimmed.endswith("/v1") else f"{trimmed}/v1"
 
 
 def _listed(upstream: Upstream) -> Offer:

@@ -33,6 +33,7 @@ from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFaile
 LIMIT_SECONDS = 60.0
 
 Progress = Callable[[str], None]
+Found = Callable[[CheckResult], None]
 
 
 async def check(
@@ -41,16 +42,18 @@ async def check(
     clock: ToolRecord | None = None,
     progress: Progress = lambda line: None,
     limit_seconds: float = LIMIT_SECONDS,
+    found: Found = lambda result: None,
 ) -> Report:
     """Check the upstream at `endpoint`, within `limit_seconds`.
 
     Without a `model`, one from its list is used. With the tool `clock`, the check measures what it
-    costs. `progress` is called with a line at the start and the end of each question.
+    costs. `progress` is called with a line at the start and the end of each question, and `found`
+    with each result of the report as soon as it is known.
     """
     client = UpstreamClient(limit_seconds)
     # Ignore the known settings: the check is to find them out.
     neutral = replace(endpoint, dialect=AUTO, takes_usage_option=True)
-    run = _CheckRun(client, neutral, model, clock, progress, endpoint.dialect)
+    run = _CheckRun(client, neutral, model, clock, progress, found, endpoint.dialect)
     try:
         async with asyncio.timeout(limit_seconds):
             await run.run()
@@ -58,6 +61,7 @@ async def check(
         run.run_out_of_time(limit_seconds)
     finally:
         await client.aclose()
+    run.tell_found()
     return run.report()
 
 
@@ -68,10 +72,12 @@ class _CheckRun:
     model: str
     clock: ToolRecord | None
     progress: Progress
+    found: Found
     chosen: Dialect
     results: list[CheckResult] = field(default_factory=list)
     problems: list[CheckResult] = field(default_factory=list)
     failed_with: ErrorKind | None = None
+    told: int = 0  # how many of the results `found` was called with
     has_served: bool = False
     _limits: list[str] = field(default_factory=lambda: list(LIMITS))
 
@@ -105,6 +111,12 @@ class _CheckRun:
         self.results.append(note("This check", found, advice))
         if not self.has_served:
             self.problems.append(problems.out_of_time(seconds))
+
+    def tell_found(self) -> None:
+        """Pass on the results that are new since the last call."""
+        new, self.told = self.results[self.told :], len(self.results)
+        for result in new:
+            self.found(visible_result(result, self.endpoint.secret))
 
     def report(self) -> Report:
         secret = self.endpoint.secret
@@ -208,8 +220,10 @@ class _CheckRun:
 
     @contextmanager
     def _question(self, what: str) -> Iterator[None]:
-        """Report progress before and after a question."""
+        """Report progress before and after a question, and what was found by then."""
+        self.tell_found()
         self.progress(visible(f"{what}…", self.endpoint.secret))
         began_at = time.monotonic()
         yield
         self.progress(f"  {results.duration(time.monotonic() - began_at)}")
+        self.tell_found()

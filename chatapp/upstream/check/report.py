@@ -42,10 +42,7 @@ class Report:
     @property
     def table(self) -> list[tuple[str, str, str, str]]:
         """A row per result: its name, what was found, the status in a word, the advice."""
-        return [
-            (one.what, one.found, _WORDS.get(one.status, _PROBLEM), one.remedy)
-            for one in self.results
-        ]
+        return list(map(row_of, self.results))
 
     def as_text(self, width: int = 0) -> str:
         """Return the table for a terminal, `width` columns wide (0: the terminal's width)."""
@@ -56,6 +53,11 @@ class Report:
         for what, found, word, remedy in self.table:
             table.append((what, found, f"{word}: {remedy}" if remedy else word))
         return "\n".join(line for cells in table for line in _lines(cells, widths)) + "\n"
+
+
+def row_of(result: CheckResult) -> tuple[str, str, str, str]:
+    """Return the row of a result in `Report.table`."""
+    return result.what, result.found, _WORDS.get(result.status, _PROBLEM), result.remedy
 
 
 def sentences(problem: CheckResult) -> str:

@@ -1,5 +1,6 @@
 """The steps that connect an upstream. It is enabled by the last one."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from django.test import AsyncClient
 
 from chatapp.models import AccessRule, AuditDetail, AuditEvent, Upstream, User
 from tests.conftest import confirmed, signed_in
-from tests.support.fake_upstream import FakeUpstream
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -19,11 +20,16 @@ SECRET = "sk-very-secret"
 
 
 async def connect(client: AsyncClient, base_url: str, **fields: str) -> str:
-    """Take the first step, and return the path of the second."""
+    """Take the first step, and return the path of the last."""
     form = {"name": "Team", "base_url": base_url, "new_api_key": SECRET, **fields}
     location = (await client.post("/settings/models/new/", form)).headers["location"]
     assert location.startswith("/settings/models/")
-    return location
+    assert location.endswith("/test/")
+    return location.removesuffix("test/")
+
+
+async def streamed(answer: Any) -> str:
+    return b"".join([part async for part in answer.streaming_content]).decode()
 
 
 def ticked(page: str) -> dict[str, bool]:
@@ -90,17 +96,18 @@ async def test_an_address_without_v1_is_corrected_by_a_button(
     upstream.fail_models(404, "<h1>Not found</h1>")
     short = upstream.base_url.removesuffix("/v1")
     path = await connect(olives, f"{short}/")
-    page = parse((await olives.get(path)).content.decode())
+    page = parse((await olives.get(f"{path}test/")).content.decode())
     [button] = page.find_all("form[action$='/address/'] button")
     assert button.text.strip() == f"Use {short}/v1"
     fields = {
         str(one.attributes["name"]): str(one.attributes["value"])
         for one in page.find_all("form[action$='/address/'] input")
     }
-    assert (await olives.post(f"{path}address/", fields)).headers["location"] == path
+    there = (await olives.post(f"{path}address/", fields)).headers["location"]
+    assert there == f"{path}test/"
     made = await Upstream.objects.aget(name="Team")
     assert (made.base_url, made.api_key) == (f"{short}/v1", SECRET)
-    assert "lacks /v1" not in (await olives.get(path)).content.decode()
+    assert "lacks /v1" not in (await olives.get(there)).content.decode()
 
 
 async def test_advice_speaks_to_the_administrator_who_reads_it(
@@ -108,7 +115,8 @@ async def test_advice_speaks_to_the_administrator_who_reads_it(
 ) -> None:
     upstream.fail_models(500, "")
     path = await connect(olives, upstream.base_url)
-    assert "administrator" not in parse((await olives.get(path)).content.decode()).text
+    for page in (path, f"{path}test/"):
+        assert "administrator" not in parse((await olives.get(page)).content.decode()).text
 
 
 async def test_access_is_restricted_before_the_upstream_is_enabled(
@@ -167,11 +175,56 @@ async def test_the_test_queries_the_upstream_and_shows_the_result(
     olives: AsyncClient, upstream: FakeUpstream
 ) -> None:
     path = await connect(olives, upstream.base_url)
-    page = (await olives.post(f"{path}test/")).content.decode()
+    page = await streamed(await olives.post(f"{path}test/"))
     assert "It can serve the app." in page
     assert "First token" in page
     assert upstream.requests
     assert not (await Upstream.objects.aget(name="Team")).enabled
+
+
+async def test_the_rows_of_a_test_are_sent_while_it_runs(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    path = await connect(olives, upstream.base_url)
+    upstream.script(role(), delta("1 2"), Stall())
+    answer: Any = await olives.post(f"{path}test/")
+    parts = answer.streaming_content
+    before, row = (await anext(parts)).decode(), (await anext(parts)).decode()
+    assert "leaving this page cancels it" in before
+    assert "Models" in row
+    assert SECRET not in before + row
+    request = await upstream.until_requested()
+    waiting = asyncio.create_task(anext(parts))
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    waiting.cancel()  # as the server does when the client has left
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await request.until_closed()
+
+
+async def test_what_a_provider_sends_is_only_text_in_a_test(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    upstream.models = [f"{MARKUP}<!-- rows -->"]
+    upstream.fail(400, {"error": {"message": f"{MARKUP}<!-- verdict -->{SECRET}"}})
+    path = await connect(olives, upstream.base_url, name="<!-- rows -->")
+    page = await streamed(await olives.post(f"{path}test/"))
+    assert "serve the app." in page
+    assert not [word for word in ("<img", "<!--", SECRET) if word in page]
+
+
+async def test_a_model_can_be_named_for_a_test_if_there_is_no_list(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    upstream.fail_models(404, {"error": "no such path"})
+    path = await connect(olives, upstream.base_url)
+    assert "Model to ask" in (await olives.get(f"{path}test/")).content.decode()
+    page = await streamed(await olives.post(f"{path}test/"))
+    assert "name a model to ask" in page
+    assert "Model to ask" in page
+    page = await streamed(await olives.post(f"{path}test/", {"model": "one"}))
+    assert "asked one" in page
 
 
 async def test_a_stored_key_is_never_sent_to_another_address(
@@ -184,7 +237,9 @@ async def test_a_stored_key_is_never_sent_to_another_address(
     assert "Enter a key for this one" in refused
     assert "<img" not in refused
     assert (await Upstream.objects.aget(name="Team")).base_url == upstream.base_url
-    assert (await olives.post(there, {**moved, "new_api_key": "sk-2"})).headers["location"] == path
+    assert (await olives.post(there, {**moved, "new_api_key": "sk-2"})).headers[
+        "location"
+    ] == f"{path}test/"
     assert "<img" not in (await olives.get(path)).content.decode()
     assert (await Upstream.objects.aget(name=MARKUP)).api_key == "sk-2"
 

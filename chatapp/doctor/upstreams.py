@@ -44,7 +44,7 @@ def _none(has_demo: bool) -> CheckResult:
     return warning(
         "None",
         "nobody can chat",
-        "Enable or add one under /admin/chatapp/upstream/, or set OPENAI_BASE_URL.",
+        "Turn on or add one under /settings/models/, or set OPENAI_BASE_URL.",
     )
 
 
@@ -56,7 +56,7 @@ async def _list_models(upstream: Upstream) -> CheckResult:
             name,
             "its stored key was encrypted with another SECRET_KEY",
             "Put that SECRET_KEY into SECRET_KEY_FALLBACKS, or enter the upstream's key "
-            f"again under /admin/chatapp/upstream/{upstream.pk}/change/.",
+            f"again under /settings/models/{upstream.pk}/address/.",
         )
     client = UpstreamClient()
     started = time.monotonic()
@@ -73,6 +73,6 @@ async def _list_models(upstream: Upstream) -> CheckResult:
         return warning(
             name,
             f"lists no models ({took})",
-            f"Enter its models under /admin/chatapp/upstream/{upstream.pk}/change/.",
+            f"Enter its models under /settings/models/{upstream.pk}/.",
         )
     return ok(name, f"lists {len(models)} models in {took}; chat was not tried")

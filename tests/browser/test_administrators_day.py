@@ -90,7 +90,7 @@ def connect(page: Page, gateway: FakeUpstream) -> None:
     expect(page.get_by_text("It can serve the app.")).to_be_visible()
     page.get_by_role("link", name="Choose models").click()
     page.get_by_label("Only these").check()
-    page.get_by_label("swift").check()
+    page.get_by_role("checkbox", name="swift").check()
     page.get_by_label("Everybody").check()
     page.get_by_role("button", name="Turn on").click()
     expect(page.get_by_text("Team gateway is connected")).to_be_visible()

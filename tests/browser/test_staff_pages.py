@@ -145,6 +145,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "settings/models/": ("settings/models/",),
     "settings/models/<int:pk>/": ("settings/models/{upstream}/",),
     "settings/models/<int:pk>/address/": ("settings/models/{other}/address/",),
+    "settings/models/<int:pk>/delete/": ("settings/models/{other}/delete/",),
     "settings/models/<int:pk>/test/": ("settings/models/{upstream}/test/",),
     "settings/models/new/": ("settings/models/new/",),
     "usage/": ("usage/?by=person", "usage/?by=model&days=365&measure=cost"),

@@ -3,7 +3,7 @@
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import ViewportSize, expect
+from playwright.sync_api import Position, ViewportSize, expect
 
 from tests.browser.conftest import SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
@@ -50,12 +50,23 @@ def test_from_a_wrong_address_to_the_first_answer(
         assert page.evaluate(wide) == 0
         page.get_by_role("link", name="Choose models").click()
         page.get_by_label("Only these").check()
-        page.get_by_label("swift").check()
-        page.get_by_label("slow").check()
+        page.get_by_role("checkbox", name="swift").check()
+        page.get_by_role("checkbox", name="slow").check()
+        page.get_by_label("Name of <b>slow</b>").fill("Thorough")
+        expect_accessible(page)
+        page.get_by_role("button", name="Move <b>slow</b> up").press("Enter")
+        expect(page.get_by_role("checkbox").first).to_have_value("<b>slow</b>")
+        models = page.get_by_role("group", name="Models").get_by_role("listitem")
+        top = Position(x=4, y=4)
+        models.last.drag_to(models.first, source_position=top, target_position=top)
+        expect(page.get_by_role("checkbox").first).to_have_value("swift")
+        page.get_by_role("button", name="Move swift down").press("Enter")
+        assert page.evaluate(wide) == 0
         page.get_by_role("button", name="Turn on").click()
         expect(page.get_by_text("Team gateway is connected")).to_be_visible()
         tab, picker = Tab(page), page.get_by_role("combobox", name="Model")
-        expect(picker.locator("option:checked")).to_have_text("swift")
+        expect(picker.locator("option")).to_have_text(["Thorough", "swift"])
+        expect(picker.locator("option:checked")).to_have_text("Thorough")
         last = picker.locator("option").last.get_attribute("value")
         page.goto(f"{server.url}/?{urlencode({'model': last})}")
         expect(picker).to_have_value(last or "")
@@ -65,5 +76,5 @@ def test_from_a_wrong_address_to_the_first_answer(
         tab.message.fill("Is anybody there?")
         tab.page.get_by_role("button", name="Send").click()
         tab.expect_ending("complete")
-        assert gateway.chat_requests[0].body["model"] == "swift"
+        assert gateway.chat_requests[0].body["model"] == "<b>slow</b>"
         tab.page.close()

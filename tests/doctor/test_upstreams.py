@@ -26,7 +26,7 @@ def test_a_rejected_key_fails_and_is_not_shown(upstream: FakeUpstream, connected
     found = only(upstreams(has_demo=False))
     assert found.status is Status.FAILED
     assert (found.found, found.quote) == ("It rejects the key", "401 *** is wrong")
-    assert found.remedy.startswith("Set the right one")
+    assert found.remedy.startswith("Enter the key again")
 
 
 def test_an_unreachable_upstream_fails(connected: Upstream) -> None:

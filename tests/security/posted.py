@@ -104,6 +104,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "retention/": {"conversation_days": "30", "seal": "{seal}"},
     "settings/models/new/": UPSTREAM,
     "settings/models/<int:pk>/address/": UPSTREAM,
+    "settings/models/<int:pk>/requests/": UPSTREAM | {"silence_seconds": "60"},
     "settings/models/<int:pk>/": {"names": "two", "to": "groups", "groups": "{group}"},
     "review/search/": {"words": "rain", "reason": "A matter"},
     "review/bulk/#claim": {"act": "claim", "rows": "{conversation} 0"},

@@ -112,6 +112,9 @@ TABLE = {
     "settings/models/new/": STAFFS_ROOM,
     "settings/models/<int:pk>/": STAFFS_ROOM,
     "settings/models/<int:pk>/address/": STAFFS_ROOM,
+    "settings/models/<int:pk>/requests/": POSTED,
+    "settings/models/<int:pk>/off/": POSTED,
+    "settings/models/<int:pk>/delete/": STAFFS_ROOM,
     "settings/models/<int:pk>/test/": STAFFS_ROOM,
     "setup/<str:token>/": ELSEWHERE,  # an account exists
     "accounts/login/": NEWCOMERS,

@@ -18,8 +18,9 @@ class SecretForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if self.instance.secret_problem:
-            self.fields[self.new_secret_name].help_text = escape(self.instance.secret_problem)
+        field = self.fields.get(self.new_secret_name)  # absent if the form sets other fields only
+        if field and self.instance.secret_problem:
+            field.help_text = escape(self.instance.secret_problem)
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}

@@ -40,7 +40,7 @@ class UpstreamForm(SecretForm):
         label="Send these request parameters as they are",
         required=False,
         widget=forms.HiddenInput,  # until there is something to confirm
-        help_text="For parameters that only this upstream accepts.",
+        help_text="For parameters that only this provider accepts.",
     )
 
     class Meta:
@@ -86,6 +86,15 @@ def switch_demo_off(request: HttpRequest) -> None:
         messages.success(request, DEMO_WENT)
 
 
+def taken_along_by(upstream: Upstream) -> dict[str, Any]:
+    """Return what is deleted with an upstream, as the audit log shows it."""
+    prices = upstream.prices.filter(source=Price.Source.ADMINISTRATOR)
+    return {
+        "access": AccessRule.objects.filter(upstream=upstream).as_record(),
+        "prices": [price.as_set() for price in prices.select_related("upstream")],
+    }
+
+
 @admin.register(Upstream)
 class UpstreamAdmin(InquiringAdmin):
     form = UpstreamForm
@@ -120,11 +129,7 @@ class UpstreamAdmin(InquiringAdmin):
             switch_demo_off(request)
 
     def taken_along_by(self, row: Upstream) -> dict[str, Any]:
-        prices = row.prices.filter(source=Price.Source.ADMINISTRATOR)
-        return {
-            "access": AccessRule.objects.filter(upstream=row).as_record(),
-            "prices": [price.as_set() for price in prices.select_related("upstream")],
-        }
+        return taken_along_by(row)
 
     @admin.display(description="API key")
     def key(self, upstream: Upstream) -> str:

@@ -1,13 +1,15 @@
 """The forms of the set-up steps."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django import forms
+from django.forms import BoundField
 
 from chatapp.models import Upstream
 from chatapp.models.accounts.access_rules import MAX_MODEL_LENGTH
 from chatapp.models.platform.upstreams import validate_offered_models
+from chatapp.staff.admin.stored_json import StoredJSONField
 from chatapp.staff.admin.upstreams import UpstreamForm
 from chatapp.staff.people.forms import GivenForm
 from chatapp.text.multiline import MultilineField
@@ -17,7 +19,8 @@ UNREADABLE = (
     "The stored key can't be read, because SECRET_KEY has changed since it was saved. Enter the "
     "key again."
 )
-MAX_SHOWN = 500  # models to tick; others can be entered under /admin/
+MAX_NAME_LENGTH = 100
+MAX_SHOWN = 400  # models to tick: Django accepts 1,000 fields, and each model has two
 
 
 class AddressForm(UpstreamForm):
@@ -40,6 +43,39 @@ class AddressForm(UpstreamForm):
             key.help_text = "Stored encrypted and never shown again."
         elif self.instance.secret_problem:
             key.help_text = UNREADABLE
+
+
+class RequestsForm(UpstreamForm):
+    """What is sent with each request to an upstream, and how long a reply is waited for."""
+
+    new_api_key = None  # type: ignore[assignment]
+    field_order = ["parameters", "takes_doubtful"]
+
+    class Meta(UpstreamForm.Meta):
+        fields = [
+            *("parameters", "dialect", "offers_tools", "offers_clock"),
+            *("drains_stopped", "silence_seconds"),
+        ]
+        field_classes = {"parameters": StoredJSONField}
+        labels = {"offers_tools": "Offer tools"}
+        help_texts = {
+            "dialect": "Automatic works with any provider. Naming the server avoids fields that it "
+            "does not need.",
+            "silence_seconds": "Seconds without a byte after which a reply ends as timed out. "
+            "Models that think for long without sending anything need more.",
+        }
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields["parameters"].widget.attrs |= {"rows": 6, "spellcheck": "false"}
+
+    @property
+    def changes(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The changed settings before and after, for the audit log."""
+        new = self.cleaned_data
+        names = [name for name in self.Meta.fields if new[name] != self.initial[name]]
+        before = {name: self.initial[name] for name in names}
+        return before, {name: new[name] for name in names}
 
 
 class ModelForm(forms.Form):
@@ -69,7 +105,8 @@ class OfferForm(GivenForm):
     def __init__(
         self, data: Any, upstream: Upstream, listed: Sequence[str], initial: dict[str, Any]
     ) -> None:
-        named = list(upstream.named_models)
+        named_models = upstream.named_models
+        named = list(named_models)
         which = "some" if named else "all"
         stored = {"which": which, "models": named, "names": upstream.offered_models}
         super().__init__(data, initial=stored | initial)
@@ -78,10 +115,17 @@ class OfferForm(GivenForm):
             tickable = (one for one in listed if one.split() == [one] and "=" not in one)
             shown = list(dict.fromkeys([*named, *tickable]))[:MAX_SHOWN]
             self.fields["models"].choices = [(one, one) for one in shown]  # type: ignore[attr-defined]
+            for number, one in enumerate(shown):
+                self.fields[_name_of(one)] = VisibleCharField(
+                    label=f"Name of {one}",
+                    required=False,
+                    max_length=MAX_NAME_LENGTH,
+                    initial=named_models.get(one, ""),
+                    widget=forms.TextInput({"autocomplete": "off", "id": f"id_name_{number}"}),
+                )
         else:
             del self.fields["which"], self.fields["models"]
             self.fields["names"].required = True
-        self._named = upstream.named_models
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
@@ -91,9 +135,21 @@ class OfferForm(GivenForm):
 
     @property
     def offered_models(self) -> str:
-        """The new `Upstream.offered_models`, with the display names set earlier; "" means all."""
+        """The new `Upstream.offered_models`, in the order of the form; "" means all."""
         if "names" in self.fields:
             return str(self.cleaned_data["names"])
         chosen = self.cleaned_data["models"] if self.cleaned_data["which"] == "some" else ()
-        lines = ((one, self._named.get(one, "")) for one in chosen)
+        lines = ((one, self.cleaned_data[_name_of(one)]) for one in chosen)
         return "\n".join(f"{one} = {name}" if name else one for one, name in lines)
+
+    @property
+    def rows(self) -> Iterator[tuple[str, bool, BoundField]]:
+        """Each model with whether it is ticked, and the field of its display name."""
+        ticked = set(self["models"].value() or ())
+        for one, _ in self.fields["models"].choices:  # type: ignore[attr-defined]
+            yield one, one in ticked, self[_name_of(one)]
+
+
+def _name_of(model: str) -> str:
+    """Return the name of the field for a model's display name."""
+    return f"name {model}"

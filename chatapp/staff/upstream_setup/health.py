@@ -14,6 +14,7 @@ from chatapp.models.platform.calendar import day_of
 from chatapp.upstream.wire.errors import ErrorKind
 
 DAYS = 30
+RECENT = 10
 KEY_REFUSED_FOR = timedelta(days=1)  # how long the page warns after a key was refused
 
 
@@ -36,7 +37,7 @@ class Health:
     offer: Offer | None  # None if it is turned off
     days: Sequence[Day]  # the oldest first
     kinds: Sequence[tuple[str, int]]  # failures in words with counts, most frequent first
-    last: UpstreamFailure | None
+    recent: Sequence[UpstreamFailure]  # at most `RECENT`, the newest first
     key_refused: UpstreamFailure | None  # if recent
 
     @property
@@ -71,7 +72,7 @@ def _health(upstream: Upstream, offer: Offer | None, failures: list[UpstreamFail
         offer,
         _days(upstream, failures),
         sorted(kinds.items(), key=lambda kind: -kind[1]),
-        failures[-1] if failures else None,
+        failures[: -RECENT - 1 : -1],
         refused if is_recent else None,
     )
 

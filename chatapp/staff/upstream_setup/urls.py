@@ -14,5 +14,8 @@ urlpatterns = [
     path("settings/models/new/", views.address, name="connect"),
     path("settings/models/<int:pk>/address/", views.address, name="upstream-address"),
     path("settings/models/<int:pk>/", views.offer, name="upstream-offer"),
+    path("settings/models/<int:pk>/requests/", views.requests, name="upstream-requests"),
+    path("settings/models/<int:pk>/off/", views.turn_off, name="upstream-off"),
+    path("settings/models/<int:pk>/delete/", views.delete, name="delete-upstream"),
     path("settings/models/<int:pk>/test/", views.test, name="test-upstream"),
 ]

@@ -13,16 +13,26 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.catalogue import Offer
-from chatapp.models import AccessRule, Upstream, User, permitted
+from chatapp.models import (
+    AccessRule,
+    BudgetAccount,
+    Limit,
+    ToolServer,
+    Upstream,
+    User,
+    permitted,
+)
 from chatapp.realtime.worker import worker
-from chatapp.staff.admin.upstreams import switch_demo_off
+from chatapp.staff.admin.secret_forms import state_of_secret
+from chatapp.staff.admin.upstreams import switch_demo_off, taken_along_by
 from chatapp.staff.people.log import record
 from chatapp.staff.upstream_setup.correction import corrected
-from chatapp.staff.upstream_setup.forms import AddressForm, ModelForm, OfferForm
+from chatapp.staff.upstream_setup.forms import AddressForm, ModelForm, OfferForm, RequestsForm
 from chatapp.staff.upstream_setup.health import DAYS, health_of
 from chatapp.staff.upstream_setup.live_test import parts_of_page
 from chatapp.upstream.check import model_for_chat
@@ -85,12 +95,72 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
             record(request, "upstream.changed", upstream, before=before, after=after)
         if not upstream.is_demo:
             switch_demo_off(request)
+    if before["enabled"]:
+        messages.success(request, "Saved.")
+        return redirect("upstream-offer", pk)
     model = _to_try(request, upstream)
-    if before["enabled"] or not model:
+    if not model:
         messages.success(request, f"{upstream} is connected. Its models are available in the chat.")
         return redirect("upstreams")
     messages.success(request, f"{upstream} is connected. Try it here.")
     return redirect(f"{reverse('chat')}?{urlencode({'model': f'{upstream.pk}/{model}'})}")
+
+
+@require_POST
+@administrators_only
+def requests(request: HttpRequest, pk: int) -> HttpResponse:
+    """Set what is sent with each request to an upstream."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("upstream-offer", args=[pk]))
+    upstream = get_object_or_404(Upstream, pk=pk)
+    form = RequestsForm(request.POST, instance=upstream)
+    if not form.is_valid():
+        return _offer_page(request, get_object_or_404(Upstream, pk=pk), requests_form=form)
+    before, after = form.changes
+    if after:
+        with transaction.atomic():
+            upstream.save(update_fields=list(after))
+            record(request, "upstream.changed", upstream, before=before, after=after)
+    messages.success(request, "Saved.")
+    return redirect("upstream-offer", pk)
+
+
+@require_POST
+@administrators_only
+def turn_off(request: HttpRequest, pk: int) -> HttpResponse:
+    """Stop offering the models of an upstream. Running replies continue."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("upstream-offer", args=[pk]))
+    with transaction.atomic():
+        upstream = get_object_or_404(Upstream, pk=pk, enabled=True)
+        upstream.enabled = False
+        upstream.save(update_fields=["enabled"])
+        detail = {"before": {"enabled": True}, "after": {"enabled": False}}
+        record(request, "upstream.changed", upstream, **detail)
+    messages.success(request, f"{upstream} is turned off. Its models are no longer offered.")
+    return redirect("upstream-offer", pk)
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """Delete an upstream with its rules, prices and limits. Chats keep its replies."""
+    upstream = get_object_or_404(Upstream, pk=pk, from_environment=False)
+    limits = Limit.objects.filter(upstream=upstream)
+    if request.method == "POST":
+        with transaction.atomic():
+            for limit in limits:
+                BudgetAccount.objects.remove_of(limit)
+                record(request, "limit.deleted", limit, before=limit.as_record())
+                limit.delete()
+            before = {name: rows for name, rows in taken_along_by(upstream).items() if rows}
+            record(request, "upstream.deleted", upstream, before=before)
+            upstream.delete()
+        messages.success(request, f"{upstream} was deleted.")
+        return redirect("upstreams")
+    context = {"upstream": upstream, "limits": limits}
+    return render(request, "upstream_setup/delete.html", context)
 
 
 def _to_try(request: HttpRequest, upstream: Upstream) -> str:
@@ -127,8 +197,21 @@ def test(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 def _offer_page(request: HttpRequest, upstream: Upstream, **context: Any) -> HttpResponse:
     found = _listed(upstream)
-    context = {"form": _offer_form(None, upstream, found), **context}
-    context |= {"upstream": upstream, "found": found}
+    [health] = health_of([upstream], [])
+    context = {
+        "form": _offer_form(None, upstream, found),
+        "requests_form": RequestsForm(instance=upstream),
+        **context,
+    }
+    context |= {
+        "upstream": upstream,
+        "found": found,
+        "listed": {model.id: model for model in found.models},
+        "health": health,
+        "days": DAYS,
+        "tool_servers": ToolServer.objects.filter(enabled=True),
+        "key": state_of_secret(upstream.api_key, upstream.secret_problem),
+    }
     return render(request, "upstream_setup/offer.html", context)
 
 

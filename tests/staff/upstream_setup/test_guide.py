@@ -149,8 +149,9 @@ async def test_models_keep_the_names_they_were_given(
         "gone": True,
         "two": False,
     }
-    await olives.post(path, {"which": "some", "models": ["one", "two"], "to": "everybody"})
-    assert (await Upstream.objects.aget(name="Team")).offered_models == "one = The quick one\ntwo"
+    named = {"name one": "The quick one", "name two": "", "name gone": "No longer listed"}
+    await olives.post(path, {"which": "some", "models": ["two", "one"], "to": "everybody", **named})
+    assert (await Upstream.objects.aget(name="Team")).offered_models == "two\none = The quick one"
 
 
 async def test_models_can_be_entered_if_the_upstream_does_not_list_them(

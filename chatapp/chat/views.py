@@ -93,6 +93,8 @@ def chat_page(
         **_models(offers, wanted),
         "are_connected": bool(upstreams),
         **beginning,
+        # An administrator who has just connected a model is sent here.
+        "told": get_messages(request) if "model" in request.GET else (),
         "prompt_id": uuid4(),
         "suggestions": [] if (view and view.shown) or project else _suggestions(offers),
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),

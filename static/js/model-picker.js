@@ -1,6 +1,6 @@
 // The selected model. A model picked by the person stays selected when the picker is redrawn, as does
-// that of the reply they continue with after a comparison; a new chat starts with the model picked last
-// in this browser, unless its project has its own.
+// that of the reply they continue with after a comparison; a new chat starts with the model that its
+// address names, or the one picked last in this browser, unless its project has its own.
 
 import { keep, kept } from "./account.js";
 import { OURS } from "./untrusted-html.js";

@@ -13,12 +13,28 @@ from chatapp.upstream.wire.reply import Ending
 
 FAILURES = frozenset({Ending.FAILED, Ending.CUT_OFF, Ending.TIMED_OUT})  # caused by the upstream
 
+FAILING_FOR = timedelta(hours=1)  # how long the staff pages show a failure
+OUTAGES = (  # kinds that don't depend on the request
+    ErrorKind.UNAUTHORIZED,
+    ErrorKind.UNREACHABLE,
+    ErrorKind.SERVER_ERROR,
+    ErrorKind.TIMED_OUT,
+)
+
 
 class UpstreamFailureQuerySet(models.QuerySet["UpstreamFailure"]):
     def since(self, days: int) -> "UpstreamFailureQuerySet":
         """Those of the last `days` days, including today."""
         today = day_of(timezone.now())
         return self.filter(day__gt=today - timedelta(days=days))
+
+    def of_now(self) -> "list[UpstreamFailure]":
+        """The latest failure of each enabled upstream that probably can't serve anybody now."""
+        since = timezone.now() - FAILING_FOR
+        found = self.filter(last_at__gt=since, kind__in=OUTAGES, upstream__enabled=True)
+        with_names = found.select_related("upstream").defer("upstream__api_key")
+        latest = {one.upstream_id: one for one in with_names.order_by("last_at")}
+        return list(latest.values())
 
 
 class UpstreamFailure(models.Model):

@@ -23,10 +23,20 @@ from chatapp.upstream.check import Report, check, model_for_chat, row_of
 ROWS, VERDICT = mark_safe("<!-- rows -->"), mark_safe("<!-- verdict -->")
 
 
-async def parts_of_page(request: HttpRequest, upstream: Upstream, model: str) -> AsyncIterator[str]:
-    """Yield the page of a test that runs meanwhile and asks `model`, or one of the upstream."""
+def page_of_test(request: HttpRequest, upstream: Upstream, model: str) -> AsyncIterator[str]:
+    """Return the parts of the page of a test that runs while they are sent.
+
+    The test asks `model`, or one of the upstream. The page reads the database, so it is rendered
+    here and not in the event loop.
+    """
     context = {"upstream": upstream, "is_running": True, "rows": ROWS, "verdict": VERDICT}
     page = render_to_string("upstream_setup/test.html", context, request)
+    return _parts_of(page, request, upstream, model)
+
+
+async def _parts_of(
+    page: str, request: HttpRequest, upstream: Upstream, model: str
+) -> AsyncIterator[str]:
     before, _, rest = page.partition(ROWS)
     between, _, after = rest.partition(VERDICT)
     yield before
@@ -41,7 +51,8 @@ async def parts_of_page(request: HttpRequest, upstream: Upstream, model: str) ->
         with suppress(asyncio.CancelledError):
             await testing
     yield between
-    context |= {
+    context = {
+        "upstream": upstream,
         "report": report,
         "corrected": corrected(upstream, report.failed_with),
         "asks_model": not report.can_serve and not upstream.named_models,

@@ -34,7 +34,7 @@ from chatapp.staff.people.log import record
 from chatapp.staff.upstream_setup.correction import corrected
 from chatapp.staff.upstream_setup.forms import AddressForm, ModelForm, OfferForm, RequestsForm
 from chatapp.staff.upstream_setup.health import DAYS, health_of
-from chatapp.staff.upstream_setup.live_test import parts_of_page
+from chatapp.staff.upstream_setup.live_test import page_of_test
 from chatapp.upstream.check import model_for_chat
 
 
@@ -184,7 +184,7 @@ def test(request: HttpRequest, pk: int) -> HttpResponseBase:
     if request.method == "POST" and not upstream.secret_problem and form.is_valid():
         with transaction.atomic():
             record(request, "upstream.checked", upstream)
-        parts = parts_of_page(request, upstream, form.cleaned_data["model"])
+        parts = page_of_test(request, upstream, form.cleaned_data["model"])
         # nginx would hold the rows back otherwise.
         return StreamingHttpResponse(parts, headers={"X-Accel-Buffering": "no"})
     found = _listed(upstream)

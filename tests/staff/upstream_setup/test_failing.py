@@ -1,0 +1,50 @@
+"""Staff pages tell administrators which upstreams fail now."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatapp.models import Upstream, UpstreamFailure, User
+from chatapp.models.platform.calendar import day_of
+from tests.conftest import confirmed, signed_in
+from tests.support.page import parse
+
+pytestmark = pytest.mark.django_db
+
+
+def fail(upstream: Upstream, kind: str, minutes: int) -> None:
+    then = timezone.now() - timedelta(minutes=minutes)
+    UpstreamFailure.objects.create(
+        upstream=upstream, day=day_of(then), kind=kind, count=1, last_at=then
+    )
+
+
+def told(client: Client, path: str = "/people/groups/") -> list[str]:
+    page = parse(client.get(path).text)
+    return [" ".join(one.text.split()) for one in page.find_all(".failing")]
+
+
+def test_an_upstream_that_fails_now_is_named_once(olive: User, connected: Upstream) -> None:
+    assert told(confirmed(signed_in(olive))) == []
+    fail(connected, "unreachable", minutes=50)
+    fail(connected, "unauthorized", minutes=10)
+    [words] = told(confirmed(signed_in(olive)))
+    assert words.startswith("Fake refused its key, most recently on")
+    Upstream.objects.update(enabled=False)
+    assert told(confirmed(signed_in(olive))) == []
+
+
+def test_old_failures_and_those_of_one_request_are_not_shown(
+    olive: User, connected: Upstream
+) -> None:
+    fail(connected, "unreachable", minutes=70)
+    fail(connected, "bad_request", minutes=1)
+    assert told(confirmed(signed_in(olive))) == []
+
+
+def test_reviewers_are_not_told(connected: Upstream) -> None:
+    fail(connected, "unreachable", minutes=1)
+    rita = User.objects.create_user("rita", is_staff=True, reviews=True)
+    assert told(signed_in(rita), "/review/") == []

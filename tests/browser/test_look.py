@@ -25,6 +25,14 @@ OFFSETS = """[...document.querySelectorAll("label:has(input), .check label")].ma
   return box.top + box.height / 2 - line.top - line.height / 2;
 })"""
 
+TASK_OFFSETS = """answer => [...answer.querySelectorAll("input")].map((input) => {
+  const box = input.getBoundingClientRect();
+  const range = document.createRange();
+  range.selectNodeContents(input.closest("li"));
+  const line = [...range.getClientRects()].at(-1);
+  return box.top + box.height / 2 - line.top - line.height / 2;
+})"""
+
 
 def top(locator: Locator) -> float:
     box = locator.bounding_box()
@@ -79,6 +87,17 @@ def test_boxes_are_level_with_the_first_line_of_their_text(
         offsets = page.evaluate(OFFSETS)
         assert offsets
         assert max(map(abs, offsets)) <= 1
+
+
+def test_tasks_of_a_reply_have_their_boxes_on_the_line_of_their_text(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(delta("- [x] Done\n- [ ] Open\n"), finish("stop"), done())
+    tab.ask("Tasks")
+    tab.expect_ending("complete")
+    offsets = tab.answer.evaluate(TASK_OFFSETS)
+    assert len(offsets) == 2
+    assert max(map(abs, offsets)) <= 1
 
 
 def test_a_selected_chat_has_its_box_on_the_line_of_its_title(tab: Tab) -> None:

@@ -97,6 +97,7 @@ def main(
         "notice": text,
         "says_closing_stops": True,
         "can_choose_closing": True,
+        "told": (),
         "prompt_id": PROMPT,
     }
 

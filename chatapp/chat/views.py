@@ -71,18 +71,7 @@ def chat_page(
     offers, live = _known_to_worker(upstreams, conversation)
     offers = open_to(offers, permitted(request.user.pk))
     at, view = _shown(request, conversation)
-    if view:
-        wanted = _models_of(view)
-        beginning: dict[str, object] = {"notice": "", "says_closing_stops": False}
-    else:
-        installation, used = Installation.this(), Conversation.model_used_last_by(request.user)
-        wanted = _to_begin_with(project, used, installation)
-        beginning = {
-            "notice": installation.notice,
-            # Said once: before the first prompt.
-            "says_closing_stops": not (used or installation.finishes(request.user)),
-            "can_choose_closing": installation.closing == Installation.Closing.CHOOSE,
-        }
+    wanted, notes = (_models_of(view), NO_NOTES) if view else _beginning(request.user, project)
     context: dict[str, object] = {
         "conversation": conversation,
         "project": conversation.project if conversation else project,
@@ -92,7 +81,7 @@ def chat_page(
         "thread": thread_views.html_of(view, live) if view else "",
         **_models(offers, wanted),
         "are_connected": bool(upstreams),
-        **beginning,
+        **notes,
         # An administrator who has just connected a model is sent here.
         "told": get_messages(request) if "model" in request.GET else (),
         "prompt_id": uuid4(),
@@ -107,6 +96,21 @@ def chat_page(
     context |= sidebar.context_of(request)
     context["socket_url"] = _socket_url(view)
     return render(request, "chat/page.html", context)
+
+
+NO_NOTES: dict[str, object] = {"notice": "", "says_closing_stops": False}
+
+
+def _beginning(person: User, project: Project | None) -> tuple[list[str], dict[str, object]]:
+    """Return the models to preselect in a new chat, and the notes on its page."""
+    installation, used = Installation.this(), Conversation.model_used_last_by(person)
+    notes = {
+        "notice": installation.notice,
+        # Said once: before the first prompt.
+        "says_closing_stops": not (used or installation.finishes(person)),
+        "can_choose_closing": installation.closing == Installation.Closing.CHOOSE,
+    }
+    return _to_begin_with(project, used, installation), notes
 
 
 def _shown(

@@ -98,7 +98,7 @@ def connect(page: Page, gateway: FakeUpstream) -> None:
 
 def set_the_policy(page: Page) -> None:
     page.get_by_role("button", name="Account:").click()
-    page.get_by_role("link", name="People", exact=True).click()
+    page.get_by_role("link", name="Administration").click()
     page.get_by_role("link", name="Policy", exact=True).click()
     page.get_by_label("Reviewers may read flagged chats").check()
     page.get_by_role("button", name="Save policy").click()

@@ -32,9 +32,12 @@ def test_a_limit_is_set_reached_and_shown(
     desk = sit_down(site.olive)
     page = confirmed(desk.context.new_page(), f"{desk.url}/limits/new/")
     expect_accessible(page)
+    expect(page.get_by_label("Person")).to_be_hidden()
     page.get_by_label("Amount").fill("10000")
     page.get_by_label("For", exact=True).select_option("person")
     page.get_by_label("Person").fill(alice.username)
+    page.get_by_label("Person").press("Tab")
+    expect(page.get_by_text("This concerns 1 person.")).to_be_visible()
     page.get_by_role("button", name="Add limit").click()
     expect(page.get_by_role("status")).to_contain_text("Limit added: 10,000 tokens a month")
 

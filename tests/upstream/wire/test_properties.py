@@ -62,6 +62,7 @@ def test_a_reply_is_the_same_in_every_dialect_at_any_split(
 @given(st.lists(DELTAS, min_size=1, max_size=3), st.integers(1, 10_000))
 @example([AnswerDelta("\r"), AnswerDelta("0")], 1891)
 @example([AnswerDelta("\r"), RefusalDelta("0")], 439)
+@example([AnswerDelta(" "), ReasoningDelta("0")], 448)
 def test_a_reply_cut_anywhere_keeps_every_complete_delta(deltas: list[Delta], place: int) -> None:
     script = Script(deltas, Finished("stop"), TokenUsage(1, 2, 3))
     whole = ENCODERS[0](script)
@@ -73,9 +74,15 @@ def test_a_reply_cut_anywhere_keeps_every_complete_delta(deltas: list[Delta], pl
 def _joined(deltas: list[Delta]) -> tuple[str, list[Delta]]:
     """Return the joined answer and the other deltas.
 
-    Deltas of the answer can differ, because text that may begin a tag is held back.
+    Deltas of the answer can differ, because text that may begin a tag is held back. White space
+    before reasoning is left out: the decoder drops it, since it belongs to neither.
     """
-    answer = "".join(delta.text for delta in deltas if isinstance(delta, AnswerDelta))
+    answer = ""
+    for delta in deltas:
+        if isinstance(delta, AnswerDelta):
+            answer += delta.text
+        elif isinstance(delta, ReasoningDelta) and not answer.strip():
+            answer = ""
     return answer, [delta for delta in deltas if not isinstance(delta, AnswerDelta)]
 
 

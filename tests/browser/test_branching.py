@@ -307,9 +307,9 @@ def test_a_message_is_edited_and_deleted_on_a_phone(sit_down: SitDown, alice: Pe
     tab.send.tap()
     tab.expect_ending("complete")
     button(tab, "Edit prompt").tap()
-    expect(tab.message).to_have_value("Why?")
-    tab.message.fill("Why not?")
-    tab.send.tap()
+    expect(editor(tab)).to_have_value("Why?")
+    editor(tab).fill("Why not?")
+    button(tab, "Save").tap()
     expect_prompts(tab, "Why not?")
     tab.expect_ending("complete")
     for name in (

@@ -1,7 +1,7 @@
 """The app's commands, which the search dialog finds by their words.
 
-Each opens a page or activates a control that is already on the page, so nothing is implemented
-twice.
+Each opens a page, activates a control that is already on the page, or chooses a preference of the
+browser, so nothing is implemented twice.
 """
 
 from dataclasses import dataclass
@@ -18,16 +18,13 @@ class Command:
     icon: str
     goes_to: str = ""  # a URL name
     presses: str = ""  # a CSS selector
+    chooses: str = ""  # a preference and its value, as in `scheme=dark`
     also: str = ""  # further words to find it by
     for_role: str = ""  # the property of `User` that allows it
 
     @property
     def url(self) -> str:
         return reverse(self.goes_to) if self.goes_to else ""
-
-
-def _scheme(value: str) -> str:
-    return f'[data-setting="scheme"] input[value="{value}"]'
 
 
 def _folder(name: str) -> str:
@@ -41,9 +38,9 @@ COMMANDS = (
     Command("Help", "help", "help", also="how manual about"),
     Command("Archive", "archive", presses=_folder("archive"), also="archived conversations list"),
     Command("Trash", "trash", presses=_folder("trash"), also="deleted conversations restore bin"),
-    Command("Dark theme", "sliders", presses=_scheme("dark"), also="scheme night colour settings"),
-    Command("Light theme", "sliders", presses=_scheme("light"), also="scheme day colour settings"),
-    Command("The system's theme", "sliders", presses=_scheme(""), also="scheme auto settings"),
+    Command("Dark theme", "sliders", chooses="scheme=dark", also="scheme night colour settings"),
+    Command("Light theme", "sliders", chooses="scheme=light", also="scheme day colour settings"),
+    Command("The system's theme", "sliders", chooses="scheme=", also="scheme auto settings"),
     *(
         Command(label, icon, goes_to, also=also, for_role=role)
         for label, icon, goes_to, also, role in (
@@ -63,6 +60,9 @@ COMMANDS = (
                 "administers",
             ),
         )
+    ),
+    Command(
+        "Preferences", "sliders", "preferences", also="settings theme text size notifications send"
     ),
     Command("Change password", "key", "account_change_password", also="settings account security"),
     Command("Sign out", "log-out", presses="[data-sign-out] button", also="log out leave account"),

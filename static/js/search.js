@@ -2,6 +2,7 @@
 // htmx loads the results from the server during typing; a newer request replaces a pending one.
 
 import { closeMenu } from "./menus.js";
+import { choose } from "./settings.js";
 
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }; // rows
 
@@ -28,11 +29,12 @@ function step(by) {
   activate(all[Math.max(0, Math.min(next, all.length - 1))]);
 }
 
-// A command clicks its control on the page, once the dialog no longer covers it.
+// A command chooses a preference, or clicks its control on the page, once the dialog no longer covers it.
 function leave(row) {
   dialog.close();
-  const { presses } = row.dataset;
+  const { presses, chooses } = row.dataset;
   if (presses) document.querySelector(presses)?.click();
+  if (chooses) choose(...chooses.split("="));
 }
 
 dialog.addEventListener("keydown", (event) => {
@@ -50,7 +52,7 @@ dialog.addEventListener("click", (event) => {
   const row = event.target.closest("[role=option]");
   if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
   if ("narrows" in row.dataset) return input.focus(); // its passages replace all results
-  if (row.dataset.presses) event.preventDefault();
+  if (row.dataset.presses || row.dataset.chooses) event.preventDefault();
   leave(row);
 });
 

@@ -1,25 +1,26 @@
-// The settings of the preferences page that are stored in this browser. They are attributes of the root element,
-// such as data-scheme; static/js/preload.js sets them before the next page is drawn.
+// Preferences that are stored in this browser. They are attributes of the root element, such as
+// data-scheme; static/js/preload.js sets them before the next page is drawn.
 
-const groups = () => document.querySelectorAll("[data-setting]");
 const attributeOf = (name) => `data-${name}`;
+
+export function choose(name, value) {
+  if (value) localStorage.setItem(name, value);
+  else localStorage.removeItem(name);
+  const root = document.documentElement;
+  if (value) root.setAttribute(attributeOf(name), value);
+  else root.removeAttribute(attributeOf(name));
+}
 
 document.addEventListener("change", ({ target }) => {
   const name = target.closest?.("[data-setting]")?.dataset.setting;
-  if (!name) return;
-  if (target.value) localStorage.setItem(name, target.value);
-  else localStorage.removeItem(name);
-  draw();
+  if (name) choose(name, target.value);
 });
 
 addEventListener("storage", draw); // chosen in another tab
 
 function draw() {
-  for (const { dataset: { setting: name } } of groups()) {
+  for (const { dataset: { setting: name } } of document.querySelectorAll("[data-setting]")) {
     const chosen = localStorage.getItem(name) ?? "";
-    const root = document.documentElement;
-    if (chosen) root.setAttribute(attributeOf(name), chosen);
-    else root.removeAttribute(attributeOf(name));
     for (const choice of document.getElementsByName(name)) choice.checked = choice.value === chosen;
   }
 }

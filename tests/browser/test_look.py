@@ -70,7 +70,7 @@ def test_an_administrator_is_shown_what_to_do_first(sit_down: SitDown, site: Sit
         olives = sit_down(site.olive, url=server.url)
         page = olives.open().page
         page.get_by_role("link", name="Connect a provider").click()
-        expect(page).to_have_url(re.compile(r"upstreams(/|%2F)new"))
+        expect(page).to_have_url(re.compile(r"settings(/|%2F)models(/|%2F)new"))
         page.close()
         alices = sit_down(site.person(), url=server.url).open()
         expect(alices.page.get_by_role("link", name="Connect a provider")).to_have_count(0)

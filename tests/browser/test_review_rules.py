@@ -76,7 +76,7 @@ def test_a_rule_is_tried_and_saved_and_flags_what_a_reviewer_then_searches(
 
     upstream.script(role(), delta("Black and white."), finish(), done())
     tab = desk.open()
-    expect(tab.page.locator(".hint")).to_contain_text("your thumbs down flags it")
+    expect(tab.page.locator("#policy-note")).to_contain_text("your thumbs down flags it")
     tab.ask("What is a zebracrossing?")
     tab.expect_ending("complete")
     conversation = tab.page.url.rstrip("/").rpartition("/")[2]

@@ -142,8 +142,14 @@ class Caddy(Proxy):
 
     def start(self) -> Self:
         """Start it and wait until it has a certificate, too."""
+        storage = self.folder / ".local/share/caddy"
+        # When it starts, Caddy deletes a site's folder if it finds it empty. If that happens between
+        # creating it and writing the key to it, Caddy tries again only after a minute.
+        site = storage / "certificates/local" / NAME
+        site.mkdir(parents=True, exist_ok=True)
+        (site / "not-empty").touch()
         super().start()
-        root = self.folder / ".local/share/caddy/pki/authorities/local/root.crt"
+        root = storage / "pki/authorities/local/root.crt"
         until_tls_answers(self.https_port, root)
         self.tls = ssl.create_default_context(cafile=root)
         return self

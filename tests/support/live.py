@@ -350,10 +350,18 @@ class Server(Program, Address):
         assert "Traceback" not in self.log, self.log
 
 
+_ports_given: set[int] = set()
+
+
 def free_port() -> int:
-    with closing(socket.socket()) as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """Return a port that nothing listens on and that this process was not given before."""
+    while True:
+        with closing(socket.socket()) as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = int(listener.getsockname()[1])
+        if port not in _ports_given:
+            _ports_given.add(port)
+            return port
 
 
 def listeners(pid: int) -> set[tuple[str, int]]:

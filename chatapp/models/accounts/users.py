@@ -43,7 +43,7 @@ class User(AbstractUser):
         help_text="Can read conversations as far as the review policy allows.",
     )
 
-    # What the person chose; `Installation.finishes_replies_of` decides.
+    # What the person chose; `Installation.finishes` decides.
     finishes_replies = models.BooleanField(
         "finish replies when I close the tab", default=False, db_default=False
     )

@@ -253,7 +253,7 @@ def _reserve(
 
 
 def _finishes(conversation: Conversation, user: User) -> bool:
-    return not conversation.is_temporary and Installation.finishes_replies_of(user)
+    return not conversation.is_temporary and Installation.this().finishes(user)
 
 
 def _tool_servers(upstream: Upstream, user: User) -> list[ToolServer]:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown, Tab
-from tests.support.fake_upstream import FakeUpstream, delta, done, finish
+from tests.support.fake_upstream import Delay, FakeUpstream, delta, done, finish, usage
 from tests.support.live import Site
 from tests.support.profile import sampled
 
@@ -35,6 +35,8 @@ def test_errors_are_explained_without_our_vocabulary(
 def test_no_line_below_a_reply_begins_with_a_dot(
     sit_down: SitDown, site: Site, upstream: FakeUpstream
 ) -> None:
+    # Long enough to have a duration, the second figure.
+    upstream.script(delta("Hello"), Delay(0.1), finish("stop"), usage(), done())
     tab = sit_down(site.person(), viewport={"width": 320, "height": 700}).open()
     tab.ask("Hello")
     tab.expect_ending("complete")
@@ -43,7 +45,7 @@ def test_no_line_below_a_reply_begins_with_a_dot(
     dots = facts.evaluate_all(
         "facts => facts.map(f => ['::before', '::after'].map(p => getComputedStyle(f, p).content))"
     )
-    assert dots
+    assert len(dots) == 2
     assert all(before == "none" for before, _after in dots)
     assert [after for _before, after in dots] == ['"·"'] * (len(dots) - 1) + ["none"]
 

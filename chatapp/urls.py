@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("chatapp.staff.limits.urls")),
     path("", include("chatapp.staff.usage.urls")),
     path("", include("chatapp.staff.upstream_setup.urls")),
+    path("", include("chatapp.staff.tool_servers.urls")),
     path("", include("chatapp.staff.policy.urls")),
     path("", include("chatapp.staff.site_settings.urls")),
     path("", include("chatapp.staff.retention.urls")),

@@ -34,7 +34,7 @@ def tool_servers() -> Iterator[CheckResult]:
                 server.name,
                 "its stored secrets were encrypted with another SECRET_KEY",
                 "Put that SECRET_KEY into SECRET_KEY_FALLBACKS, or enter the secrets "
-                f"again under /admin/chatapp/toolserver/{server.pk}/change/.",
+                f"again under /settings/tools/{server.pk}/.",
             )
 
 

@@ -52,13 +52,8 @@ COMMANDS = (
             ("Retention", "trash", "retention", "keep hold administration", "administers"),
             ("Audit", "outline", "audit", "log events administration", "administers"),
             ("Settings", "sliders", "settings", "branding notice administration", "administers"),
-            (
-                "Models",
-                "sliders",
-                "upstreams",
-                "providers gateway upstream administration",
-                "administers",
-            ),
+            ("Models", "sliders", "upstreams", "providers gateway administration", "administers"),
+            ("Tool servers", "sliders", "tool-servers", "mcp administration", "administers"),
         )
     ),
     Command(

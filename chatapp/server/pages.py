@@ -26,8 +26,11 @@ PAGES_AT_ONCE, PAGE_THREADS = 2, 4
 PROBES, PROBE_THREADS = ("healthz", "readyz", "metrics"), 4
 # These wait for upstreams that list models slowly; other pages must not wait behind them.
 WAITING, WAITING_THREADS = ("models", "upstreams", "upstream-offer", "test-upstream"), 2
-# These query an upstream or tool server for up to a minute: `staff.admin.inquiries`.
-INQUIRIES = ("admin:chatapp_upstream_check", "admin:chatapp_toolserver_tools")
+# These query an upstream or tool server for up to a minute.
+INQUIRIES = (
+    *("admin:chatapp_upstream_check", "admin:chatapp_toolserver_tools"),
+    "tools-of-server",
+)
 INQUIRY_THREADS = 2
 
 

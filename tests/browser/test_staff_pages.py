@@ -30,7 +30,7 @@ from django.utils import timezone
 
 from chatapp.models import (
     AccessRule, Feedback, Invitation, LegalHold, Limit, Price, Review, ReviewLabel, ReviewRule,
-    ReviewSample, ReviewView, Suggestion, Upstream, Usage, User, audit)
+    ReviewSample, ReviewView, Suggestion, ToolServer, Upstream, Usage, User, audit)
 from chatapp.models.audit.actions import ACTIONS
 from chatapp.models.review.judging import judge_some
 from chatapp.upstream.wire.estimates import Estimate
@@ -110,7 +110,8 @@ with transaction.atomic():
         audit.record(action, actor=olive, about=people[0], detail={{"reason": "Since " + long}})
 print(json.dumps({{
     "conversation": str(found[0][0].pk), "person": people[0].pk, "group": groups[1].pk,
-    "limit": limit.pk, "rule": rule.pk, "upstream": one.pk, "other": other.pk}}))
+    "limit": limit.pk, "rule": rule.pk, "upstream": one.pk, "other": other.pk,
+    "server": ToolServer.objects.create(name="company-wiki", url="http://127.0.0.1:1/mcp").pk}}))
 """
 # The addresses of each route; none if it answers with a file, a part of a page, or JSON.
 PAGES: dict[str, tuple[str, ...]] = {
@@ -148,6 +149,10 @@ PAGES: dict[str, tuple[str, ...]] = {
     "settings/models/<int:pk>/delete/": ("settings/models/{other}/delete/",),
     "settings/models/<int:pk>/test/": ("settings/models/{upstream}/test/",),
     "settings/models/new/": ("settings/models/new/",),
+    "settings/tools/": ("settings/tools/",),
+    "settings/tools/<int:pk>/": ("settings/tools/{server}/",),
+    "settings/tools/<int:pk>/delete/": ("settings/tools/{server}/delete/",),
+    "settings/tools/new/": ("settings/tools/new/",),
     "usage/": ("usage/?by=person", "usage/?by=model&days=365&measure=cost"),
 }
 

@@ -143,7 +143,7 @@ class Caddy(Proxy):
     def start(self) -> Self:
         """Start it and wait until it has a certificate, too."""
         storage = self.folder / ".local/share/caddy"
-        # When it starts, Caddy deletes a site's folder if it finds it empty. If that happens between
+        # When it starts, Caddy deletes the folder of a site if it is empty. If that happens between
         # creating it and writing the key to it, Caddy tries again only after a minute.
         site = storage / "certificates/local" / NAME
         site.mkdir(parents=True, exist_ok=True)

@@ -90,6 +90,7 @@ class House:
             "<int:position>": "0",
             "<slug:kind>/<int:pk>": f"upstream/{self.objects['upstream']}",
             "models/<int:pk>": f"models/{self.objects['upstream']}",
+            "tools/<int:pk>": f"tools/{self.objects['toolserver']}",
             **{f"{name}s/<int:pk>": f"{name}s/{key}" for name, key in self.objects.items()},
             "<int:pk>": str(self.objects["user"]),
             "<slug:what>": "roles",

@@ -106,6 +106,8 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "settings/models/<int:pk>/address/": UPSTREAM,
     "settings/models/<int:pk>/requests/": UPSTREAM | {"silence_seconds": "60"},
     "settings/models/<int:pk>/": {"names": "two", "to": "groups", "groups": "{group}"},
+    "settings/tools/new/": TOOL_SERVER,
+    "settings/tools/<int:pk>/": TOOL_SERVER,
     "review/search/": {"words": "rain", "reason": "A matter"},
     "review/bulk/#claim": {"act": "claim", "rows": "{conversation} 0"},
     "review/bulk/#release": {"act": "release", "rows": "{conversation} 1"},

@@ -116,6 +116,11 @@ TABLE = {
     "settings/models/<int:pk>/off/": POSTED,
     "settings/models/<int:pk>/delete/": STAFFS_ROOM,
     "settings/models/<int:pk>/test/": STAFFS_ROOM,
+    "settings/tools/": STAFFS_ROOM,
+    "settings/tools/new/": STAFFS_ROOM,
+    "settings/tools/<int:pk>/": STAFFS_ROOM,
+    "settings/tools/<int:pk>/tools/": POSTED,
+    "settings/tools/<int:pk>/delete/": STAFFS_ROOM,
     "setup/<str:token>/": ELSEWHERE,  # an account exists
     "accounts/login/": NEWCOMERS,
     "accounts/logout/": MEMBERS,

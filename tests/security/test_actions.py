@@ -140,6 +140,10 @@ ACTIONS = {
     "settings/models/<int:pk>/off/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/delete/": Gates(ADMINISTRATOR, "upstream.deleted", PASSWORD),
     "settings/models/<int:pk>/test/": Gates(ADMINISTRATOR, "upstream.checked", PASSWORD),
+    "settings/tools/new/": Gates(ADMINISTRATOR, "toolserver.added", PASSWORD),
+    "settings/tools/<int:pk>/": Gates(ADMINISTRATOR, "toolserver.changed", PASSWORD),
+    "settings/tools/<int:pk>/tools/": Gates(ADMINISTRATOR, "toolserver.checked", PASSWORD),
+    "settings/tools/<int:pk>/delete/": Gates(ADMINISTRATOR, "toolserver.deleted", PASSWORD),
     "audit/check/": Gates(ADMINISTRATOR, NOTHING),
     "audit/export/": Gates(ADMINISTRATOR, "log.exported", PASSWORD),
     # The review. Everyday actions of a reviewer ask for no password.

@@ -1,13 +1,17 @@
 """Prompts that an empty page suggests, written by an administrator."""
 
+from collections.abc import Sequence
+
 from django.db import models
 
 
 class Suggestion(models.Model):
     MAX_SHOWN = 8
+    MAX_LENGTH = 200  # characters
 
     text = models.CharField(
-        max_length=200, help_text="Sent as it is when a person clicks on it on an empty page."
+        max_length=MAX_LENGTH,
+        help_text="Sent as it is when a person clicks on it on an empty page.",
     )
     position = models.PositiveSmallIntegerField(
         default=0, help_text="Lower numbers come first. Eight are shown."
@@ -22,3 +26,15 @@ class Suggestion(models.Model):
     @classmethod
     def shown(cls) -> list[str]:
         return list(cls.objects.values_list("text", flat=True)[: cls.MAX_SHOWN])
+
+    @classmethod
+    def stored(cls) -> list[str]:
+        """Return the texts of all suggestions in order, even of those that are not shown."""
+        return list(cls.objects.values_list("text", flat=True))
+
+    @classmethod
+    def replace(cls, texts: Sequence[str]) -> None:
+        """Show these texts, in this order, and no others. Call it in a transaction."""
+        cls.objects.all().delete()
+        rows = [Suggestion(text=text, position=number) for number, text in enumerate(texts)]
+        Suggestion.objects.bulk_create(rows)

@@ -7,7 +7,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.forms import BoundField
 
-from chatapp.models import Installation, Logo, Upstream
+from chatapp.models import Installation, Logo, Suggestion, Upstream
 from chatapp.models.platform.branding import OWN_ACCENT, OWN_NAME
 from chatapp.models.platform.logos import MAX_BYTES, MAX_PIXELS, MEDIA_TYPES, TOO_LARGE, logo_of
 from chatapp.text.multiline import MultilineField
@@ -44,6 +44,12 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         f"{MAX_PIXELS:,} pixels per side. It is shown in a small square.",
     )
     removes_logo = forms.BooleanField(label="Remove the logo", required=False)
+    suggestions = MultilineField(
+        required=False,
+        widget=forms.Textarea({"rows": 4}),
+        help_text="Prompts that a new chat offers, one per line, at most "
+        f"{Suggestion.MAX_SHOWN}. A click sends one as it is.",
+    )
 
     class Meta:
         model = Installation
@@ -73,6 +79,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             assert isinstance(field, forms.ModelChoiceField)
             field.empty_label = words
         self.fields["closing"].required = False  # without an answer it stays as it is
+        self.initial["suggestions"] = "\n".join(Suggestion.stored())
         if not self.instance.logo_version:
             del self.fields["removes_logo"]
 
@@ -85,7 +92,21 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             raise forms.ValidationError(TOO_LARGE)
         return logo_of(given.read())
 
-    def store(self) -> tuple[dict[str, str], dict[str, str]]:
+    def clean_suggestions(self) -> list[str]:
+        """Return the suggestions, one per line."""
+        lines = [line.strip() for line in self.cleaned_data["suggestions"].splitlines()]
+        suggestions = [line for line in lines if line]
+        if suggestions == Suggestion.stored():
+            return suggestions
+        if len(suggestions) > Suggestion.MAX_SHOWN:
+            raise forms.ValidationError(f"Enter at most {Suggestion.MAX_SHOWN} suggestions.")
+        if any(len(one) > Suggestion.MAX_LENGTH for one in suggestions):
+            raise forms.ValidationError(
+                f"A suggestion can have {Suggestion.MAX_LENGTH} characters at most."
+            )
+        return suggestions
+
+    def store(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Save the changes, and return the changed settings before and after, for the audit log.
 
         Call it in a transaction.
@@ -101,17 +122,26 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         ]
         if changed or is_other_logo:
             wanted.save()
-        before, after = (
-            {name: _log_text(getattr(one, name)) for name in changed} for one in (stored, wanted)
-        )
-        return before, after | ({"logo": "changed"} if is_other_logo else {})
+        before: dict[str, Any] = {name: _log_text(getattr(stored, name)) for name in changed}
+        after: dict[str, Any] = {name: _log_text(getattr(wanted, name)) for name in changed}
+        if is_other_logo:
+            after["logo"] = "changed"
+        suggestions, wanted_suggestions = Suggestion.stored(), self.cleaned_data["suggestions"]
+        if suggestions != wanted_suggestions:
+            Suggestion.replace(wanted_suggestions)
+            before["suggestions"], after["suggestions"] = suggestions, wanted_suggestions
+        return before, after
 
     @property
     def sections(self) -> Sequence[tuple[str, str, Sequence[BoundField]]]:
         """The anchor, heading and fields of each section of the page."""
         sections = [
             ("branding", "Branding", ("name", "accent", "logo", "removes_logo")),
-            ("new-chats", "New chats", ("notice", "default_upstream", "default_model")),
+            (
+                "new-chats",
+                "New chats",
+                ("notice", "suggestions", "default_upstream", "default_model"),
+            ),
             ("closing", "Closed tabs", ("closing",)),
             ("titles", "Chat titles", ("title_upstream", "title_model")),
         ]

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from chatapp.models import AuditEvent, Installation, Upstream
+from chatapp.models import AuditEvent, Installation, Suggestion, Upstream
 
 pytestmark = pytest.mark.django_db
 PAGE = "/settings/"
@@ -75,3 +75,31 @@ def test_the_default_upstream_and_model_are_set_together(
     )
     connected.delete()
     assert Installation.this().default_choice is None
+
+
+def test_suggestions_are_edited_one_per_line_and_recorded(olives: Client) -> None:
+    Suggestion.objects.create(text="Old")
+    assert ">\nOld</textarea>" in olives.get(PAGE).text
+    olives.post(PAGE, {"suggestions": "Second <b>\n\n  First  "})
+    assert Suggestion.shown() == ["Second <b>", "First"]
+    event = AuditEvent.objects.filter(action="installation.changed").latest("sequence")
+    assert event.detail.values["before"] == {"suggestions": ["Old"]}
+    assert event.detail.values["after"] == {"suggestions": ["Second <b>", "First"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("x\n" * 9, "Enter at most 8 suggestions."), ("x" * 201, "200 characters at most")],
+)
+def test_too_many_or_too_long_suggestions_are_refused(
+    olives: Client, text: str, problem: str
+) -> None:
+    assert problem in olives.post(PAGE, {"suggestions": text}).text
+    assert not Suggestion.objects.exists()
+
+
+def test_suggestions_that_are_not_shown_survive_another_change(olives: Client) -> None:
+    texts = [f"{number}" for number in range(9)]
+    Suggestion.replace(texts)
+    olives.post(PAGE, {"suggestions": "\n".join(texts), "notice": "New"})
+    assert Suggestion.stored() == texts

@@ -1,0 +1,100 @@
+"""The pages of tool servers under the settings. Olive is an administrator."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from chatapp.models import AuditEvent, ToolServer
+from tests.support.page import parse
+from tests.tools.witness import ROOT, STDIO
+
+pytestmark = pytest.mark.django_db
+
+LIST, NEW = "/settings/tools/", "/settings/tools/new/"
+
+
+@pytest.fixture
+def wiki(db: None) -> ToolServer:
+    return ToolServer.objects.create(
+        name="wiki", url="http://127.0.0.1:1/mcp", secrets="Authorization: Bearer sk-very-secret"
+    )
+
+
+def page_of(server: ToolServer) -> str:
+    return f"/settings/tools/{server.pk}/"
+
+
+def fields(**more: Any) -> dict[str, Any]:
+    common = {"name": "wiki", "transport": "http", "url": "http://127.0.0.1:1/mcp", "enabled": "on"}
+    return {**common, "asks_first": "on", "timeout_seconds": 30, "result_limit_kb": 100, **more}
+
+
+def newest() -> tuple[str, dict[str, Any]]:
+    event = AuditEvent.objects.select_related("detail").latest("sequence")
+    return event.action, event.detail.values if event.detail else {}
+
+
+def test_an_empty_list_says_what_models_can_call(olives: Client) -> None:
+    assert "models can only call the built-in clock" in olives.get(LIST).text
+
+
+def test_a_server_is_connected_and_recorded_without_its_secrets(olives: Client) -> None:
+    answer = olives.post(NEW, fields(new_secrets="X-Key: sk-new-secret"))
+    server = ToolServer.objects.get()
+    assert answer.headers["location"] == page_of(server)
+    assert server.secret_pairs() == {"X-Key": "sk-new-secret"}
+    action, detail = newest()
+    assert action == "toolserver.added"
+    assert detail["after"]["new_secrets"] == "changed"
+    assert detail["after"]["url"] == "http://127.0.0.1:1/mcp"
+    assert "sk-new-secret" not in olives.get(page_of(server)).text
+    assert "sk-new-secret" not in str(detail)
+
+
+def test_only_changed_settings_are_recorded(olives: Client, wiki: ToolServer) -> None:
+    olives.post(page_of(wiki), fields(timeout_seconds=5))
+    changed = {"before": {"timeout_seconds": 30}, "after": {"timeout_seconds": 5}}
+    assert newest() == ("toolserver.changed", {"about": "wiki", **changed})
+    count = AuditEvent.objects.count()
+    olives.post(page_of(wiki), fields(timeout_seconds=5))
+    assert AuditEvent.objects.count() == count
+
+
+def test_stored_headers_are_not_sent_to_another_address(olives: Client, wiki: ToolServer) -> None:
+    page = olives.post(page_of(wiki), fields(url="https://elsewhere.test/mcp")).text
+    assert "The stored values were meant for the old address" in page
+    assert parse(page).find_all("h1")[0].text == "wiki"
+    wiki.refresh_from_db()
+    assert wiki.url == "http://127.0.0.1:1/mcp"
+
+
+def test_a_refused_form_keeps_what_was_entered_and_names_the_stored_server(
+    olives: Client, wiki: ToolServer
+) -> None:
+    page = parse(olives.post(page_of(wiki), fields(name="Not A Name")).text)
+    assert page.find("h1").text == "wiki"
+    assert page.find("input", name="name").attributes["value"] == "Not A Name"
+
+
+def test_the_tools_of_a_server_are_listed(olives: Client, wiki: ToolServer) -> None:
+    ToolServer.objects.update(
+        transport="stdio", command=STDIO, secrets=f"PYTHONPATH={ROOT}", unasked_tools="echo"
+    )
+    page = olives.post(f"{page_of(wiki)}tools/").text
+    assert '<th scope="row">echo</th><td>Nobody is asked</td>' in page
+    assert '<th scope="row">slow</th><td>People are asked</td>' in page
+    assert "&lt;img src=x&gt;long" in page
+    assert newest()[0] == "toolserver.checked"
+
+
+def test_a_server_that_cannot_be_reached_says_why(olives: Client, wiki: ToolServer) -> None:
+    page = olives.post(f"{page_of(wiki)}tools/").text
+    assert "The tool server wiki can&#39;t be reached" in page
+
+
+def test_a_deleted_server_is_gone_from_the_list(olives: Client, wiki: ToolServer) -> None:
+    assert "wiki" in olives.get(LIST).text
+    olives.post(f"{page_of(wiki)}delete/")
+    assert newest()[0] == "toolserver.deleted"
+    assert "No tool server is connected yet" in olives.get(LIST).text

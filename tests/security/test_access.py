@@ -109,6 +109,7 @@ TABLE = {
     "upstreams/": ELSEWHERE,
     "upstreams/<path:rest>": ELSEWHERE,
     "settings/models/": STAFFS_ROOM,
+    "settings/models/order/": POSTED,
     "settings/models/new/": STAFFS_ROOM,
     "settings/models/<int:pk>/": STAFFS_ROOM,
     "settings/models/<int:pk>/address/": STAFFS_ROOM,

@@ -133,6 +133,7 @@ ACTIONS = {
     "policy/": Gates(ADMINISTRATOR, "policy.changed", PASSWORD),
     "retention/": Gates(ADMINISTRATOR, "retention.changed", PASSWORD),
     "settings/": Gates(ADMINISTRATOR, "installation.changed", PASSWORD),
+    "settings/models/order/": Gates(ADMINISTRATOR, "installation.changed", PASSWORD),
     "settings/models/new/": Gates(ADMINISTRATOR, "upstream.added", PASSWORD),
     "settings/models/<int:pk>/address/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/": Gates(ADMINISTRATOR, "access.changed upstream.changed", PASSWORD),

@@ -31,7 +31,9 @@ class UpstreamFailureQuerySet(models.QuerySet["UpstreamFailure"]):
     def of_now(self) -> "list[UpstreamFailure]":
         """The latest failure of each enabled upstream that probably can't serve anybody now."""
         since = timezone.now() - FAILING_FOR
-        found = self.filter(last_at__gt=since, kind__in=OUTAGES, upstream__enabled=True)
+        found = self.filter(last_at__gt=since, kind__in=OUTAGES, upstream__enabled=True).exclude(
+            upstream__connected_at__gt=models.F("last_at")
+        )
         with_names = found.select_related("upstream").defer("upstream__api_key")
         latest = {one.upstream_id: one for one in with_names.order_by("last_at")}
         return list(latest.values())

@@ -1,6 +1,6 @@
 """Upstreams: their addresses, keys and models, as an administrator set them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -82,6 +82,9 @@ class Upstream(models.Model):
         "gpt-4o = The fast one. If empty, all models that the upstream lists.",
     )
     from_environment = models.BooleanField(default=False, editable=False)
+    position = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
+    # When its address or key was last entered; earlier failures say nothing about it now.
+    connected_at = models.DateTimeField(null=True, editable=False)
 
     dialect = models.CharField(
         max_length=20,
@@ -126,7 +129,7 @@ class Upstream(models.Model):
     takes_usage_option = models.BooleanField(default=True, editable=False)
 
     class Meta:
-        ordering = ["-from_environment", "name"]
+        ordering = ["position", "-from_environment", "name"]
 
     def __str__(self) -> str:
         return self.name
@@ -151,6 +154,16 @@ class Upstream(models.Model):
     def all_enabled() -> "list[Upstream]":
         """Return the enabled upstreams, in the order in which people see them."""
         return _ALL_ENABLED.all()
+
+    @classmethod
+    def put_in_order(cls, pks: Sequence[int]) -> None:
+        """Show their models in this order, and after them those of all others."""
+        known = {upstream.pk: upstream for upstream in cls.objects.defer("api_key")}
+        first = [known.pop(pk) for pk in pks if pk in known]
+        in_order = [*first, *known.values()]
+        for position, upstream in enumerate(in_order):
+            upstream.position = position
+        cls.objects.bulk_update(in_order, ["position"])
 
     @property
     def named_models(self) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 
 from chatapp import tools
 from chatapp.catalogue import endpoint_of
@@ -63,6 +64,8 @@ class UpstreamForm(SecretForm):
             if not fields.get("takes_doubtful"):
                 remedy = "Correct this, or confirm below that it is intended."
                 self.add_error("parameters", ValidationError([*doubts, remedy]))
+        if not {"base_url", "new_api_key"}.isdisjoint(self.changed_data):
+            self.instance.connected_at = timezone.now()
         return fields
 
     def goes_elsewhere(self, fields: dict[str, Any]) -> bool:

@@ -66,7 +66,8 @@ def _health(upstream: Upstream, offer: Offer | None, failures: list[UpstreamFail
         kinds[failure.words] += failure.count
     refusals = [one for one in failures if one.kind == ErrorKind.UNAUTHORIZED]
     refused = refusals[-1] if refusals else None
-    is_recent = refused is not None and timezone.now() - refused.last_at < KEY_REFUSED_FOR
+    since = timezone.now() - KEY_REFUSED_FOR
+    is_recent = refused and refused.last_at > max(since, upstream.connected_at or since)
     return Health(
         upstream,
         offer,

@@ -11,6 +11,7 @@ urlpatterns = [
     path("upstreams/", MOVED, {"rest": ""}),
     path("upstreams/<path:rest>", MOVED),
     path("settings/models/", views.upstreams, name="upstreams"),
+    path("settings/models/order/", views.order, name="order-upstreams"),
     path("settings/models/new/", views.address, name="connect"),
     path("settings/models/<int:pk>/address/", views.address, name="upstream-address"),
     path("settings/models/<int:pk>/", views.offer, name="upstream-offer"),

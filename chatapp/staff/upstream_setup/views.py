@@ -18,9 +18,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.catalogue import Offer
+from chatapp.db.primary_keys import parse_pk
 from chatapp.models import (
     AccessRule,
     BudgetAccount,
+    Installation,
     Limit,
     ToolServer,
     Upstream,
@@ -42,11 +44,29 @@ from chatapp.upstream.check import model_for_chat
 @administrators_only
 def upstreams(request: HttpRequest) -> HttpResponse:
     """Show the health of all upstreams. Enabled ones are asked for their models, which is free."""
-    everything = list(Upstream.objects.order_by("-enabled", "name"))
+    everything = sorted(Upstream.objects.all(), key=lambda upstream: not upstream.enabled)
     enabled = [one for one in everything if one.enabled]
     offers = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=enabled)
     context = {"healths": health_of(everything, offers), "days": DAYS}
     return render(request, "upstream_setup/upstreams.html", context)
+
+
+@require_POST
+@administrators_only
+def order(request: HttpRequest) -> HttpResponse:
+    """Set the order in which people see the models of the upstreams."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("upstreams"))
+    pks = [pk for pk in map(parse_pk, request.POST.getlist("upstream")) if pk]
+    with transaction.atomic():
+        before = _names_in_order()
+        Upstream.put_in_order(pks)
+        after = _names_in_order()
+        if before != after:
+            change = {"before": {"providers": before}, "after": {"providers": after}}
+            record(request, "installation.changed", Installation.this(), **change)
+    messages.success(request, "Order saved.")
+    return redirect("upstreams")
 
 
 @require_http_methods(["GET", "POST"])
@@ -161,6 +181,10 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("upstreams")
     context = {"upstream": upstream, "limits": limits}
     return render(request, "upstream_setup/delete.html", context)
+
+
+def _names_in_order() -> list[str]:
+    return list(Upstream.objects.values_list("name", flat=True))
 
 
 def _to_try(request: HttpRequest, upstream: Upstream) -> str:

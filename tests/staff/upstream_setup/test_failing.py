@@ -44,6 +44,20 @@ def test_old_failures_and_those_of_one_request_are_not_shown(
     assert told(confirmed(signed_in(olive))) == []
 
 
+def test_a_failure_before_the_key_was_entered_is_not_shown(
+    olive: User, connected: Upstream
+) -> None:
+    olives = confirmed(signed_in(olive))
+    fail(connected, "unauthorized", minutes=10)
+    fields = {"name": "Fake", "base_url": connected.base_url}
+    olives.post(f"/settings/models/{connected.pk}/address/", fields | {"name": "Renamed"})
+    assert len(told(olives)) == 1
+    olives.post(f"/settings/models/{connected.pk}/address/", fields | {"new_api_key": "sk-new"})
+    assert told(olives) == []
+    UpstreamFailure.objects.update(last_at=timezone.now())
+    assert len(told(olives)) == 1
+
+
 def test_reviewers_are_not_told(connected: Upstream) -> None:
     fail(connected, "unreachable", minutes=1)
     rita = User.objects.create_user("rita", is_staff=True, reviews=True)

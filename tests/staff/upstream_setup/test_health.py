@@ -83,6 +83,17 @@ async def test_a_refusal_last_week_is_counted_without_a_warning(
     assert "It refused its key 12 times" in page
 
 
+async def test_a_key_that_was_refused_and_replaced_needs_no_warning(
+    olives: AsyncClient, connected: Upstream, conversation: Conversation
+) -> None:
+    await sync_to_async(fail)(conversation, connected, ErrorKind.UNAUTHORIZED)
+    assert "The key may have been revoked" in await page_of(olives)
+    await Upstream.objects.aupdate(connected_at=timezone.now())
+    page = await page_of(olives)
+    assert "The key may have been revoked" not in page
+    assert "It refused its key once" in page
+
+
 async def test_only_administrators_see_the_page(
     alice: User, connected: Upstream, generations_end: None
 ) -> None:

@@ -137,3 +137,23 @@ async def test_the_page_shows_models_tools_and_failures(
     assert "/admin/" not in page
     prices = [one.attributes["href"] for one in found.find_all("a[aria-label^=Price]")]
     assert f"/limits/prices/new/?upstream={connected.pk}&model=one" in prices
+
+
+def test_providers_are_put_in_order_and_recorded(desk: Client, team: Upstream) -> None:
+    other = Upstream.objects.create(name="Other", base_url="http://127.0.0.1:9/v1", api_key="sk-2")
+    order = "/settings/models/order/"
+    assert [upstream.name for upstream in Upstream.all_enabled()] == ["Other", "Team"]
+    for _ in range(2):
+        desk.post(order, {"upstream": [team.pk, other.pk]})
+        assert [upstream.name for upstream in Upstream.all_enabled()] == ["Team", "Other"]
+    event = AuditEvent.objects.select_related("detail").get(action="installation.changed")
+    assert event.detail
+    assert event.detail.values["after"] == {"providers": ["Team", "Other"]}
+    other.refresh_from_db()
+    assert other.api_key == "sk-2"
+
+
+def test_what_is_not_a_provider_changes_no_order(desk: Client, team: Upstream) -> None:
+    answer = desk.post("/settings/models/order/", {"upstream": ["x", "0", "9" * 30, "-1"]})
+    assert answer.status_code == 302
+    assert not AuditEvent.objects.filter(action="installation.changed").exists()

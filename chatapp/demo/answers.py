@@ -29,7 +29,7 @@ what replies can look like.
 
 **Ask about the app**
 
-- How do I connect a gateway?
+- How do I connect a provider?
 - How do I stop a reply?
 - Which keyboard shortcuts are there?
 - What do administrators see?
@@ -59,8 +59,8 @@ what replies can look like.
 
 GREETING = """Hello, and welcome to chatapp.
 
-I am its built-in demo, and I know my way around the app. Ask me *How do I connect a gateway?*, or \
-send `everything` to see what a reply can contain. If you only want to look around, ask for `a \
+I am its built-in demo, and I know my way around the app. Ask me *How do I connect a provider?*, \
+or send `everything` to see what a reply can contain. If you only want to look around, ask for `a \
 long answer` and press Escape while it is being written."""
 
 THANKS = "You are welcome. If there is anything else about the app, just ask."

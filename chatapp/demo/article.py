@@ -106,8 +106,8 @@ This is a chain, and it is as strong as its weakest link:
 - the **browser** closes its socket;
   - or does not, because the battery is empty, and then only silence tells;
 - the **app** cancels the task that was reading the stream;
-- the **connection** to the gateway is closed by that task, on its way out;
-- the **gateway** sees this and lets go of the model.
+- the **connection** to the provider is closed by that task, on its way out;
+- the **provider** sees this and lets go of the model.
 
 In Python, the part in the middle comes down to one habit: the code that opens something closes it, whatever happens in between.
 
@@ -142,7 +142,7 @@ The last line is a small insurance: a reply ends once. A second writer finds not
 
 ### Counting honestly
 
-With the answer goes its price. When a stream runs to its end, the gateway says how many tokens it counted, and that is that. When it was stopped, nobody says anything, and the app has to estimate. An estimate is fine as long as it is called one. The worst figure in any report is the confident zero that means *"we do not know"*.
+With the answer goes its price. When a stream runs to its end, the provider says how many tokens it counted, and that is that. When it was stopped, nobody says anything, and the app has to estimate. An estimate is fine as long as it is called one. The worst figure in any report is the confident zero that means *"we do not know"*.
 
 ## 7. How fast is fast enough?
 

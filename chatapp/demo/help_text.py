@@ -69,9 +69,9 @@ KEYWORDS = {
         unreachable 401 403 404 408 409 429 500 502 503 529 timeout wrong work working rate limit
         quota
     """,
-    "Connecting a gateway": """
-        connect gateways upstream upstreams provider model models openai api endpoint litellm vllm
-        ollama llama anthropic claude gpt gemini real base url picker add configure set
+    "Connecting a provider": """
+        connect gateway gateways upstream upstreams provider model models openai api endpoint
+        litellm vllm ollama llama anthropic claude gpt gemini real base url picker add configure set
         dialect dialects parameters temperature OPENAI_BASE_URL OPENAI_API_KEY
     """,
     "Accounts and passwords": """

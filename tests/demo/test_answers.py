@@ -36,10 +36,10 @@ def answer(*texts: str, reasons: bool = False) -> Script:
 @pytest.mark.parametrize(
     ("question", "title"),
     [
-        ("How do I connect a gateway?", "Connecting a gateway"),
-        ("where do I put my OpenAI API key?", "Connecting a gateway"),
-        ("OPENAI_BASE_URL", "Connecting a gateway"),
-        ("use ollama", "Connecting a gateway"),
+        ("How do I connect a provider?", "Connecting a provider"),
+        ("where do I put my OpenAI API key?", "Connecting a provider"),
+        ("OPENAI_BASE_URL", "Connecting a provider"),
+        ("use ollama", "Connecting a provider"),
         ("How do I stop a reply?", "Stopping a reply"),
         ("how do I switch to another model?", "Choosing a model"),
         ("What happens when I close the tab?", "Stopping a reply"),
@@ -65,7 +65,7 @@ def answer(*texts: str, reasons: bool = False) -> Script:
         ("where are the sources of an answer?", "What appears below an answer"),
         ("How confident is the model?", "How sure the model was"),
         ("does it try again after a 503?", "When something goes wrong"),
-        ("which dialect do I choose?", "Connecting a gateway"),
+        ("which dialect do I choose?", "Connecting a provider"),
         ("how do I replay a recording?", "What the demo can show"),
         ("What can the demo show?", "What the demo can show"),
     ],
@@ -97,7 +97,7 @@ def test_other_questions_are_answered_with_what_the_demo_is(question: str) -> No
     said = answer(question).answer
 
     assert "I am not a language model" in said
-    assert "- How do I connect a gateway?" in said
+    assert "- How do I connect a provider?" in said
 
 
 def test_every_offered_example_works() -> None:
@@ -117,9 +117,9 @@ def test_a_greeting_is_answered_kindly(greeting: str) -> None:
 
 
 def test_a_greeting_before_a_question_does_not_hide_the_question() -> None:
-    said = answer("Hello, how do I connect a gateway?").answer
+    said = answer("Hello, how do I connect a provider?").answer
 
-    assert said.startswith("### Connecting a gateway")
+    assert said.startswith("### Connecting a provider")
 
 
 def test_thanks_are_answered_kindly() -> None:
@@ -177,10 +177,10 @@ def test_every_reply_says_that_it_is_a_demo(prompt: str) -> None:
 
 
 def test_reasoning_is_about_the_question() -> None:
-    thought = answer("How do I connect a gateway?", reasons=True).reasoning
+    thought = answer("How do I connect a provider?", reasons=True).reasoning
 
-    assert "How do I connect a gateway?" in thought
-    assert "Connecting a gateway" in thought
+    assert "How do I connect a provider?" in thought
+    assert "Connecting a provider" in thought
 
 
 def test_the_same_question_has_the_same_answer() -> None:
@@ -252,7 +252,7 @@ def test_joined_tokens_are_the_original_text(text: str) -> None:
 @pytest.mark.parametrize(
     ("prompt", "title"),
     [
-        ("How do I connect a gateway?", "Connect a gateway"),
+        ("How do I connect a provider?", "Connect a provider"),
         ("왜 하늘은 파란가요?", "왜 하늘은 파란가요"),
         ("fail", "Fail"),
         ("?!", "A conversation"),

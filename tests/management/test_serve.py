@@ -562,7 +562,7 @@ def demo(site: Site) -> Iterator[Server]:
 @pytest.mark.thorough
 async def test_the_demo_answers_if_no_upstream_is_set(demo: Server, alice: Person) -> None:
     async with visit(demo, alice) as visitor:
-        await visitor.send("How do I connect a gateway?")
+        await visitor.send("How do I connect a provider?")
         await visitor.until_says("OPENAI_BASE_URL")
         assert await visitor.until_ended() == "complete"
         assert "demo" in visitor.page.region("answer").lower()

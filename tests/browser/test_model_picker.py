@@ -242,7 +242,7 @@ def test_a_reply_names_its_model_as_the_picker_does(
     expect(picker).to_have_value(re.compile(f"/{id}$"))
     gateway.script(role(), Stall())
     tab.ask("Hello")
-    expect(tab.reply.locator(".waiting")).to_contain_text(f"Waiting for {name}…")
+    expect(tab.reply.locator(".by")).to_have_text(name)
     tab.stop.click()
     tab.expect_ending("stopped")
     for _live_and_reloaded in range(2):

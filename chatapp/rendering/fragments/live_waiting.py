@@ -34,7 +34,7 @@ class LiveWaiting:
         """Return what the page shows, with the seconds of silence so far."""
         silent_for = time.monotonic() - self.heard_at
         if self._next_try is None:
-            return Waiting.for_model(self._message, silent_for)
+            return Waiting.for_model(silent_for)
         text, number = self._next_try
         return Waiting(text, silent_for, number)
 

@@ -12,7 +12,6 @@ from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.rendering.fragments.endings import flagged_categories, notice_of
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.swaps import replace, swap
-from chatapp.rendering.fragments.words import model_name
 from chatapp.rendering.pool import HtmlOf, Typed
 
 MAX_SHOWN_LENGTH = 20_000  # characters of a tool call's arguments, and of its result
@@ -73,8 +72,8 @@ class Waiting:
     next_try: int = 0  # its number; 0 during the first try
 
     @classmethod
-    def for_model(cls, message: Message, silent_for: float = 0.0) -> "Waiting":
-        return cls(f"Waiting for {model_name(message)}…", silent_for)
+    def for_model(cls, silent_for: float = 0.0) -> "Waiting":
+        return cls("Waiting for the model…", silent_for)  # its name is above the reply
 
     @property
     def countdown(self) -> str:
@@ -111,7 +110,7 @@ class ReplyView:
 
     @property
     def waiting(self) -> Waiting:
-        return self.live_waiting or Waiting.for_model(self.message)
+        return self.live_waiting or Waiting.for_model()
 
     def context(self) -> dict[str, object]:
         message = self.message

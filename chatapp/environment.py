@@ -181,6 +181,27 @@ def mail(name: str) -> dict[str, Any]:
     return config
 
 
+def files(folder: Path, bucket: str, endpoint: str) -> dict[str, Any]:
+    """Return the storage of files: the bucket, or without one the folder.
+
+    The keys of the bucket are in variables that the AWS SDK reads.
+    """
+    if not bucket:
+        options: dict[str, Any] = {
+            "location": folder,
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+        }
+        return {
+            "BACKEND": "chatapp.models.files.storage.DurableFileStorage",
+            "OPTIONS": options,
+        }
+    options = {"bucket_name": bucket}
+    if endpoint:
+        options |= {"endpoint_url": endpoint, "addressing_style": "path"}
+    return {"BACKEND": "chatapp.models.files.bucket.Bucket", "OPTIONS": options}
+
+
 def generated_secret(path: Path) -> str:
     """Return the secret stored at `path`, created on first use and readable only by its owner."""
     try:

@@ -309,6 +309,11 @@ STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "files": environment.files(
+        DATA_DIR / "files",
+        environment.text("CHATAPP_FILES_BUCKET"),
+        environment.url("CHATAPP_FILES_ENDPOINT", ("http", "https")),
+    ),
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG

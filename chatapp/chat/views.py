@@ -1,5 +1,6 @@
 """Views of the chat page, of what a reply has besides its text, and of the help page."""
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from urllib.parse import urlencode
@@ -9,7 +10,7 @@ from asgiref.sync import async_to_sync
 from django.contrib.auth.decorators import login_required
 from django.contrib.messages import get_messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
@@ -41,6 +42,8 @@ from chatapp.models.billing.quota_usage import nearest, quota_usages
 from chatapp.models.review.readable import readable_images
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments, pool
+
+logger = logging.getLogger(__name__)
 
 
 @require_GET
@@ -280,7 +283,7 @@ def prompt_text(request: HttpRequest, pk: UUID) -> HttpResponse:
 def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
     """An image that came with a reply. A reviewer's access is recorded in the audit log."""
     assert isinstance(request.user, User)
-    images = readable_images(request.user)
+    images = readable_images(request.user).select_related("file")
     image = get_object_or_404(images, message=pk, position=position)
     if not request.user.conversations.filter(messages=pk).exists():
         if elsewhere := to_second_factor(request):
@@ -288,13 +291,21 @@ def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
         with transaction.atomic():
             of = image.message.conversation
             audit.record("image.opened", actor=request.user, about=of)
+    try:
+        data = image.read()
+    except FileNotFoundError as error:
+        logger.error("%s of reply %s is lost: there is no file %s", image, pk, image.file)
+        raise Http404("The image is lost.") from error
+    except OSError as error:
+        logger.error("%s of reply %s can't be read: %s", image, pk, error)
+        return HttpResponse("The image can't be read at the moment.", status=503)
     headers = {
         "Cache-Control": "no-store",  # the browser's next user must not find it in the cache
         "Content-Disposition": "inline",
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "same-origin",
     }
-    return HttpResponse(bytes(image.data), content_type=image.media_type, headers=headers)
+    return HttpResponse(data, content_type=image.media_type, headers=headers)
 
 
 def _confidence_of(

@@ -19,6 +19,7 @@ from chatapp.db.connections import unpooled_connection
 from chatapp.doctor import (
     buffering,
     database,
+    files,
     forwarding,
     identities,
     layer,
@@ -67,6 +68,8 @@ def examine(
     yield from machine.disk(settings.DATA_DIR)
     yield from machine.data_dir(settings.DATA_DIR)
     yield from machine.static_files(staticfiles_storage, settings.STATIC_ROOT)
+    if database.is_usable(unpooled_connection(settings.DATABASES)):
+        yield from files.stored_files()
     yield Title("Upstreams (listing their models, which costs nothing)")
     yield from _upstreams()
     yield Title("The organisation's sign-in")

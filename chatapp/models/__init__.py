@@ -26,6 +26,7 @@ from chatapp.models.conversations.projects import Project
 from chatapp.models.conversations.temporary import TemporaryHold
 from chatapp.models.conversations.thread_pages import ThreadPage
 from chatapp.models.conversations.turns import Continuation, Edit, Prompt, Retry, Turn
+from chatapp.models.files.stored_files import StoredFile
 from chatapp.models.platform.cache import CacheEntry
 from chatapp.models.platform.claimed_groups import ClaimedGroup
 from chatapp.models.platform.installation import Installation
@@ -100,6 +101,7 @@ __all__ = [
     "SampleMember",
     "SearchEntry",
     "StillStreaming",
+    "StoredFile",
     "Suggestion",
     "TemporaryHold",
     "ThreadPage",

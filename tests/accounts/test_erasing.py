@@ -5,6 +5,7 @@ import sqlite3
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from threading import Timer
 from uuid import uuid4
@@ -17,10 +18,12 @@ from django.contrib.sessions.models import Session
 from django.core import serializers
 from django.db import connection, transaction
 from django.test import Client
+from django.utils import timezone
 
 from chatapp.accounts.erasing import LastAdministrator, erase
 from chatapp.close_codes import CloseCode
-from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage, User
+from chatapp.models import Conversation, Message, ReplyImage, StoredFile, Upstream, Usage, User
+from chatapp.models.files import storage
 from chatapp.models.retention import vacuuming
 from chatapp.models.retention.vacuuming import vacuum_erased
 from chatapp.realtime.worker import worker
@@ -58,6 +61,7 @@ def write(person: User, upstream: Upstream, word: str) -> Conversation:
     end(other, reply_of(f"other {word}"), Ending.STOPPED)
     image = b"GIF89a" + word.encode()
     ReplyImage.objects.create(message=first, position=0, media_type="image/gif", data=image)
+    ReplyImage.objects.move_one()
     answered(conversation, upstream, f"then {word}", first)
     return conversation
 
@@ -66,7 +70,7 @@ def everything() -> str:
     """Return the content of all tables, with sessions and images decoded."""
     models = apps.get_models(include_auto_created=True)
     rows = [serializers.serialize("json", model._default_manager.all()) for model in models]
-    images = [bytes(one.data).decode("latin-1") for one in ReplyImage.objects.all()]
+    images = [one.read().decode("latin-1") for one in ReplyImage.objects.all()]
     sessions = [str(session.get_decoded()) for session in Session.objects.all()]
     return "\n".join([*rows, *images, *sessions])
 
@@ -121,6 +125,17 @@ def test_nobody_is_erased_if_no_administrator_would_be_left(olive: User, carol: 
     with pytest.raises(LastAdministrator):
         erase([carol, olive])
     assert everything() == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_bytes_of_an_image_go_with_the_next_housekeeping(carol: User, alice: User) -> None:
+    [name] = StoredFile.objects.values_list("name", flat=True)
+    erase([carol])
+    StoredFile.objects.update(used_at=timezone.now() - timedelta(minutes=2))
+    clean_up()
+    assert not StoredFile.objects.exists()
+    with pytest.raises(FileNotFoundError):
+        storage.read(name)
 
 
 async def test_erasing_ends_running_replies_and_closes_tabs(

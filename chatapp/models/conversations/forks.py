@@ -13,13 +13,13 @@ import uuid
 from dataclasses import dataclass, field
 
 from django.db import connection, models, transaction
-from django.db.models.functions import Cast, Coalesce, Length
+from django.db.models.functions import Cast, Coalesce
 
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations import branches, storage
 from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.images import IMAGE_BYTES, ReplyImage
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import STORED, Message
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
@@ -40,8 +40,8 @@ LONG_FIELDS = (
     "logprobs",
 )
 COPIED_IMAGES = """
-INSERT INTO chatapp_replyimage (message_id, position, media_type, data)
-SELECT %s, position, media_type, data FROM chatapp_replyimage WHERE message_id = %s
+INSERT INTO chatapp_replyimage (message_id, position, media_type, data, file_id)
+SELECT %s, position, media_type, data, file_id FROM chatapp_replyimage WHERE message_id = %s
 """
 
 
@@ -102,9 +102,7 @@ def _sizes(ids: list[uuid.UUID]) -> list[int]:
     rows = Message.objects.filter(pk__in=ids).order_by()
     of_text = dict(rows.annotate(text=text).values_list("pk", "text"))
     images = ReplyImage.objects.filter(message__in=ids).values("message").order_by()
-    of_images = dict(
-        images.annotate(size=models.Sum(Length("data"))).values_list("message", "size")
-    )
+    of_images = dict(images.annotate(size=models.Sum(IMAGE_BYTES)).values_list("message", "size"))
     return [of_text[pk] + of_images.get(pk, 0) for pk in ids]
 
 

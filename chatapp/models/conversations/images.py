@@ -1,15 +1,40 @@
 """Images that came with replies, in a table of their own so that loading a thread skips them."""
 
 from django.db import models
+from django.db.models.functions import Coalesce, Length
+
+from chatapp.models.files.stored_files import StoredFile
+
+IMAGE_BYTES = Coalesce(models.F("file__size"), Length("data"))
+
+
+class ReplyImageQuerySet(models.QuerySet["ReplyImage"]):
+    def move_one(self) -> bool:
+        """Move an image from the database to the storage of files; return whether there was one.
+
+        Raises `OSError` if the storage fails.
+        """
+        image = self.filter(file=None).order_by("pk").first()
+        if image is None:
+            return False
+        file = StoredFile.store(image.read())
+        self.filter(pk=image.pk).update(file=file, data=None)
+        return True
 
 
 class ReplyImage(models.Model):
-    """One image of a reply. `media_type` was detected from the bytes on arrival."""
+    """One image of a reply. `media_type` was detected from the bytes on arrival.
+
+    It is saved with its reply, in `data`, and moved later, so that no reply waits for the storage.
+    """
 
     message = models.ForeignKey("chatapp.Message", models.CASCADE, related_name="images")
     position = models.PositiveSmallIntegerField()
     media_type = models.CharField(max_length=10)
-    data = models.BinaryField()
+    data = models.BinaryField(null=True)
+    file = models.ForeignKey(StoredFile, models.PROTECT, null=True, related_name="reply_images")
+
+    objects = models.Manager.from_queryset(ReplyImageQuerySet)()
 
     class Meta:
         constraints = [
@@ -18,3 +43,10 @@ class ReplyImage(models.Model):
 
     def __str__(self) -> str:
         return f"Image {self.position + 1}"
+
+    def read(self) -> bytes:
+        """Return its bytes.
+
+        Raises `OSError` if the storage fails, and `FileNotFoundError` if it has lost them.
+        """
+        return self.file.read() if self.file else bytes(self.data or b"")

@@ -16,13 +16,12 @@ from datetime import datetime, timedelta
 from typing import Any, Self
 
 from django.db import models, transaction
-from django.db.models.functions import Length
 from django.utils import timezone
 
 from chatapp.models.audit import AuditDetail
 from chatapp.models.conversations.conversation import Conversation, ConversationQuerySet
 from chatapp.models.conversations.folders import is_held
-from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.images import IMAGE_BYTES, ReplyImage
 from chatapp.models.conversations.messages import Message
 from chatapp.models.platform.installation import ONLY, Installation
 from chatapp.models.policies.legal_holds import LegalHold, holding
@@ -132,7 +131,7 @@ class Retention:
             messages=Message.objects.filter(conversation__in=going.values("pk")).count(),
             people=going.aggregate(count=models.Count("user", distinct=True))["count"],
             images=_kind(free_images, "message__created_at", images.filter(holding(*HELD_IMAGE))),
-            bytes=free_images.aggregate(bytes=models.Sum(Length("data")))["bytes"] or 0,
+            bytes=free_images.aggregate(bytes=models.Sum(IMAGE_BYTES))["bytes"] or 0,
             details=_kind(self.going_details(), "event__at", details.filter(_is_of_held_person())),
         )
 

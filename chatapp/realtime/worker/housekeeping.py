@@ -1,8 +1,8 @@
 """Hourly cleanup: purges expired trash, deleted messages, and what `Retention` no longer keeps.
 
-It also empties SQLite's write-ahead log, vacuums the database after an erasure, and logs the head
-of the audit log. The work is cut into short transactions so that others get their turn. It runs
-every hour and on request.
+It also deletes the files that nothing refers to any more, empties SQLite's write-ahead log, vacuums
+the database after an erasure, and logs the head of the audit log. The work is cut into short
+transactions so that others get their turn. It runs every hour and on request.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -19,14 +20,17 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from chatapp.db.connections import empty_write_ahead_log, unpooled_connection
-from chatapp.models import Conversation, Message
+from chatapp.models import Conversation, Message, ReplyImage, StoredFile
 from chatapp.models.audit import head_now
 from chatapp.models.conversations.folders import TRASH_DAYS
+from chatapp.models.files.stored_files import delete_abandoned
 from chatapp.models.retention.run import RetentionRun
 from chatapp.models.retention.vacuuming import stop_vacuum, vacuum_erased
 from chatapp.realtime.generation import stored
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 EVERY_SECONDS = 3600.0
 PAUSE_SECONDS = 0.05  # between two steps
@@ -39,6 +43,11 @@ def purge_messages() -> bool:
 
 # Each call does part of the work and returns whether there was any.
 STEPS: Sequence[Callable[[], bool]] = (Conversation.objects.purge, purge_messages)
+# Afterwards, the same for files.
+FILE_STEPS: Sequence[Callable[[], bool]] = (
+    ReplyImage.objects.move_one,
+    StoredFile.objects.delete_unused,
+)
 
 
 def tell_audit_head() -> None:
@@ -74,6 +83,10 @@ def cleaning() -> Iterator[Counter[str]]:
         finally:
             round.record()
         gone += round.gone
+    for step in FILE_STEPS:
+        for _ in iter(step, False):
+            yield gone
+    delete_abandoned()
     empty_write_ahead_log(connection)
     vacuum_erased(connection)
     tell_audit_head()
@@ -98,7 +111,7 @@ class Housekeeping:
             self._asked.clear()
             try:
                 await self._clean_up()
-            except Error as error:
+            except (Error, OSError) as error:
                 logger.warning("Cleanup failed and will be tried again in an hour: %s", error)
             try:
                 await asyncio.wait_for(self._asked.wait(), EVERY_SECONDS)
@@ -114,6 +127,7 @@ class Housekeeping:
                     await asyncio.sleep(PAUSE_SECONDS)
         finally:
             await stored(round.record)
+        await _clean_up_files()
         await stored(partial(empty_write_ahead_log, connection))
         await stored(tell_audit_head)
         await _vacuum()
@@ -121,6 +135,23 @@ class Housekeeping:
     def _announce(self, round: RetentionRun) -> None:
         while round.erased:
             self._changed(*round.erased.pop())
+
+
+async def _clean_up_files() -> None:
+    """Move and delete files in threads of their own, since a bucket may keep them waiting."""
+    for step in FILE_STEPS:
+        has_more = True
+        while has_more:
+            has_more = await asyncio.to_thread(_with_connection, step)
+            await asyncio.sleep(PAUSE_SECONDS)
+    await asyncio.to_thread(_with_connection, delete_abandoned)
+
+
+def _with_connection(step: Callable[[], T]) -> T:
+    try:
+        return step()
+    finally:
+        connection.close()
 
 
 async def _vacuum() -> None:

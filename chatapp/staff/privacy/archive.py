@@ -9,6 +9,7 @@ import asyncio
 import csv
 import io
 import json
+import logging
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 from typing import Any
@@ -31,6 +32,8 @@ from chatapp.models import Conversation, ReplyImage, Usage, User, audit
 from chatapp.sessions.validity import person_of
 from chatapp.staff.privacy.queries import all_staff_accesses
 from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
+
+logger = logging.getLogger(__name__)
 
 USAGE = (
     "booked_at",
@@ -109,11 +112,8 @@ async def _zipped(
                 yield sink.drain()
         for pk in await database_sync_to_async(_keys_of_images)(person):
             await database_sync_to_async(person_of)(session_key)
-            image = await database_sync_to_async(ReplyImage.objects.filter(pk=pk).first)()
-            if image:
-                kind = image.media_type.removeprefix("image/")
-                name = f"images/{image.message_id}-{image.position}.{kind}"
-                await asyncio.to_thread(archive.writestr, name, bytes(image.data), ZIP_STORED)
+            for name, data in await database_sync_to_async(_image)(pk):
+                await asyncio.to_thread(archive.writestr, name, data, ZIP_STORED)
                 yield sink.drain()
         with archive.open("usage.csv", "w", force_zip64=True) as file:
             file.write(_line((*USAGE[:-1], "cost_usd")))
@@ -129,6 +129,19 @@ async def _zipped(
 def _keys_of_images(person: User) -> list[int]:
     theirs = ReplyImage.objects.filter(message__conversation__user=person)
     return list(theirs.values_list("pk", flat=True))
+
+
+def _image(pk: int) -> list[tuple[str, bytes]]:
+    """Return an image's name in the archive and its bytes; nothing if it is gone meanwhile."""
+    image = ReplyImage.objects.select_related("file").filter(pk=pk).first()
+    if image is None:
+        return []
+    kind = image.media_type.removeprefix("image/")
+    try:
+        return [(f"images/{image.message_id}-{image.position}.{kind}", image.read())]
+    except FileNotFoundError:
+        logger.error("The archive lacks %s of reply %s: its file is lost", image, image.message_id)
+        return []
 
 
 def _keys_of_usage(person: User) -> list[UUID]:

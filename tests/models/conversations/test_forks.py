@@ -69,10 +69,20 @@ def test_a_fork_contains_the_branch_up_to_a_message(
     assert copied_fields(copies) == copied_fields(originals)
     assert not {copy.pk for copy in copies} & {original.pk for original in originals}
     assert [copy.siblings for copy in copies] == [[copy] for copy in copies]
-    assert bytes(copies[-1].images.get().data) == b"pixels"
+    assert copies[-1].images.get().read() == b"pixels"
     assert (fork.user, fork.title) == (carol, "Sky (fork)")
     assert list(carol.conversations.all()) == [fork, conversation]
     assert conversation.messages.count() == 6
+
+
+def test_a_fork_shares_the_file_of_an_image(
+    carol: User, conversation: Conversation, reply: Message
+) -> None:
+    assert ReplyImage.objects.move_one()
+    image = forked(carol, reply.pk).view().thread[-1].images.get()
+    assert image.file == reply.images.get().file
+    conversation.delete()
+    assert image.read() == b"pixels"
 
 
 def test_costs_stay_with_the_original_and_are_not_copied_to_the_fork(

@@ -50,7 +50,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         "conversations.jsonl": {"message", "rating", "note", "given_at"},
     },
     "chatapp.ReplyImage": {
-        "images/": {"message", "position", "media_type", "data"},
+        "images/": {"message", "position", "media_type", "data", "file"},
         "": {"id"},
     },
     "chatapp.Usage": {

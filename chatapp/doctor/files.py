@@ -1,0 +1,42 @@
+"""Check that this process can write to the storage of files, and sees what others wrote there."""
+
+import secrets
+from collections.abc import Iterator
+
+from chatapp.checks.results import CheckResult, failed, ok
+from chatapp.models import StoredFile
+from chatapp.models.files import storage
+
+NEWEST = 20
+_SHARE = (
+    "Set CHATAPP_FILES_BUCKET on all hosts, or mount the same directory on all of them as "
+    "DATA_DIR/files."
+)
+
+
+def stored_files() -> Iterator[CheckResult]:
+    """Write, read and delete a file, and read the newest ones."""
+    name = f"doctor/{secrets.token_hex(8)}"
+    try:
+        storage.write(name, b"doctor")
+        is_kept = storage.read(name) == b"doctor"
+        storage.delete(name)
+    except OSError as error:
+        yield failed("Files", f"they can't be stored: {error}", "Correct this, and run it again.")
+        return
+    newest = StoredFile.objects.order_by("-pk")[:NEWEST]
+    missing = sum(not _is_there(file) for file in newest)
+    if missing:
+        found = f"{missing} of the {len(newest)} newest files are missing here"
+        yield failed("Files", found, _SHARE)
+    elif is_kept:
+        yield ok("Files", "can be stored and read")
+    else:
+        yield failed("Files", "a file changed between writing and reading", "Check the storage.")
+
+
+def _is_there(file: StoredFile) -> bool:
+    try:
+        return len(file.read()) == file.size
+    except OSError:
+        return False

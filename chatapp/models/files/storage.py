@@ -1,0 +1,83 @@
+"""The storage of files: a directory, or an S3-compatible bucket, as `STORAGES["files"]` says.
+
+All functions raise `OSError` if the storage fails, and `FileNotFoundError` if it lacks the file.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage, Storage, storages
+
+
+class DurableFileStorage(FileSystemStorage):
+    """A directory whose files are on the disk, and not only in its cache, once `save` returns.
+
+    Otherwise a power failure could leave rows in the database whose files are empty.
+    """
+
+    def save(self, name: str | None, content: Any, max_length: int | None = None) -> str:
+        saved = super().save(name, content, max_length)
+        path = Path(self.path(saved))
+        for changed in (path, path.parent, path.parent.parent):
+            _sync(changed)
+        return saved
+
+
+def write(name: str, data: bytes) -> None:
+    with _os_errors():
+        backend().save(name, ContentFile(data))
+
+
+def read(name: str) -> bytes:
+    with _os_errors(), backend().open(name) as file:
+        return bytes(file.read())
+
+
+def delete(name: str) -> None:
+    with _os_errors():
+        backend().delete(name)
+
+
+def folders() -> list[str]:
+    with _os_errors():
+        try:
+            return sorted(backend().listdir("")[0])
+        except FileNotFoundError:
+            return []  # nothing was ever stored
+
+
+def names_in(folder: str) -> list[str]:
+    with _os_errors():
+        return [f"{folder}/{name}" for name in backend().listdir(folder)[1]]
+
+
+def written_at(name: str) -> datetime:
+    with _os_errors():
+        return backend().get_modified_time(name)
+
+
+def backend() -> Storage:
+    return storages["files"]
+
+
+@contextmanager
+def _os_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:  # each backend has exceptions of its own
+        raise OSError(f"the storage of files failed: {error}") from error
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,43 @@
+"""The check of the storage of files."""
+
+from pathlib import Path
+
+import pytest
+from django.core.files.storage import FileSystemStorage
+
+from chatapp.checks.results import Status
+from chatapp.doctor.files import stored_files
+from chatapp.models import StoredFile
+from chatapp.models.files import storage
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileSystemStorage:
+    disk = FileSystemStorage(tmp_path / "files")
+    monkeypatch.setattr(storage, "backend", lambda: disk)
+    return disk
+
+
+def test_a_storage_that_works_is_left_as_it_was(tmp_path: Path) -> None:
+    StoredFile.store(b"one")
+    [result] = stored_files()
+    assert result.status is Status.OK
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+
+
+def test_files_that_another_host_stored_elsewhere_are_missed(disk: FileSystemStorage) -> None:
+    StoredFile.store(b"one")
+    disk.delete(StoredFile.store(b"other").name)
+    [result] = stored_files()
+    assert result.status is Status.FAILED
+    assert result.found == "1 of the 2 newest files are missing here"
+    assert "CHATAPP_FILES_BUCKET" in result.remedy
+
+
+def test_a_storage_that_refuses_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "files").write_text("not a directory")
+    [result] = stored_files()
+    assert result.status is Status.FAILED
+    assert "can't be stored" in result.found

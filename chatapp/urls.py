@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("chatapp.search.urls")),
     path("", include("chatapp.accounts.urls")),
     path("audit/", include("chatapp.staff.audit.urls")),
+    path("pick/", include("chatapp.staff.pickers.urls")),
     path("", include("chatapp.staff.people.urls")),
     path("", include("chatapp.staff.limits.urls")),
     path("", include("chatapp.staff.usage.urls")),

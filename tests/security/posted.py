@@ -92,7 +92,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "people/access/": {"signup": "closed"},
     "people/groups/": {"name": "new"},
     "people/groups/<int:pk>/": {"name": "new"},
-    "people/groups/<int:pk>/member/": {"login": "bob"},
+    "people/groups/<int:pk>/member/": {"person": "bob"},
     "people/given/<slug:kind>/<int:pk>/": {"to": "groups", "groups": "{group}"},
     "people/<int:pk>/name/": {"first_name": "Alice"},
     "people/<int:pk>/roles/": {"administers": "on"},

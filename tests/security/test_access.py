@@ -158,6 +158,9 @@ TABLE = {
     "accounts/second-factor/keys/<int:pk>/name/": NO_KEY,
     "accounts/second-factor/keys/<int:pk>/end/": NO_KEY,
     "invitation/<str:token>/": "410 200 200 200 200 200 200",  # signed-in people get a message
+    "pick/chats/<int:pk>/": STAFFS_ROOM,
+    "pick/models/": STAFFS_ROOM,
+    "pick/people/": STAFFS_ROOM,
     "people/": STAFFS_ROOM,
     "people/invitations/": STAFFS_ROOM,
     "people/invitations/<int:pk>/renew/": POSTED,

@@ -249,7 +249,7 @@ class Company:
         hold = self.carol.legal_holds.get()
         done_at(self.olives, f"/people/{self.carol.pk}/end-hold/", hold=hold.pk)
         team = Group.objects.create(name="team")
-        done_at(self.olives, f"/people/groups/{team.pk}/member/", login=self.carol.username)
+        done_at(self.olives, f"/people/groups/{team.pk}/member/", person=self.carol.username)
 
     def review(self, conversation: UUID) -> None:
         words, ritas, path = self.words, self.ritas, f"/review/{conversation}"

@@ -9,11 +9,12 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from chatapp.models import Limit, Price, Upstream, User
+from chatapp.models import Limit, Price, Upstream
 from chatapp.models.billing.limits import MAX_CAP, Measure, Period
 from chatapp.models.billing.prices import DOLLAR
 from chatapp.models.billing.prices import MAX_PRICE as MAX_PRICE
 from chatapp.models.platform import calendar
+from chatapp.staff.pickers.fields import PersonField, PickerInput
 from chatapp.text.visible import VisibleCharField
 
 EACH = {"each", "group_each"}
@@ -46,19 +47,7 @@ class LimitForm(forms.Form):
         initial=Period.MONTH,
     )
     whose = forms.ChoiceField(label="For", choices=WHOSE)
-    person = forms.CharField(
-        label="Person",
-        required=False,
-        max_length=150,
-        widget=forms.TextInput(
-            attrs={
-                "list": "people",
-                "autocomplete": "off",
-                "autocapitalize": "none",
-                "placeholder": "Username",
-            }
-        ),
-    )
+    person = PersonField(label="Person", required=False)
     group = forms.ModelChoiceField(
         Group.objects.order_by("name"), label="Group", required=False, empty_label="Choose a group"
     )
@@ -72,14 +61,7 @@ class LimitForm(forms.Form):
         label="Model",
         required=False,
         max_length=200,
-        widget=forms.TextInput(
-            attrs={
-                "list": "models",
-                "autocomplete": "off",
-                "autocapitalize": "none",
-                "placeholder": "Any model",
-            }
-        ),
+        widget=PickerInput("pick-models", provider="upstream", placeholder="Any model"),
     )
     whom_to_ask = VisibleCharField(
         label="Contact for a higher limit",
@@ -98,8 +80,8 @@ class LimitForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         whose = data.get("whose")
-        if whose == "person":
-            self._find_person(data.get("person", ""))
+        if whose == "person" and not data.get("person") and "person" not in self.errors:
+            self.add_error("person", "Choose a person.")
         if whose in OF_GROUP and not data.get("group") and "group" not in self.errors:
             self.add_error("group", "Choose a group.")
         if data.get("model") and not data.get("upstream"):
@@ -112,17 +94,12 @@ class LimitForm(forms.Form):
         data, limit = self.cleaned_data, self.limit
         whose = data["whose"]
         limit.measure, limit.cap, limit.period = data["measure"], self._cap, data["period"]
-        limit.user = self._person if whose == "person" else None
+        limit.user = data["person"] if whose == "person" else None
         limit.group = data["group"] if whose in OF_GROUP else None
         limit.is_each = whose in EACH
         limit.upstream, limit.model = data["upstream"], data["model"]
         limit.whom_to_ask = data["whom_to_ask"]
         return limit
-
-    def _find_person(self, username: str) -> None:
-        self._person = User.objects.filter(username__iexact=username).first() if username else None
-        if self._person is None:
-            self.add_error("person", "Enter the username of someone who has an account.")
 
     def _set_cap(self, amount: Decimal | None, measure: str | None) -> None:
         if amount is None or measure is None:
@@ -142,7 +119,7 @@ class PriceForm(forms.Form):
         label="Model",
         max_length=200,
         help_text="The model ID, as the provider lists it.",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+        widget=PickerInput("pick-models", provider="upstream"),
     )
     holds_from = forms.DateField(
         label="Valid from",

@@ -14,14 +14,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.catalogue import known_models
-from chatapp.models import BudgetAccount, Limit, Price, Upstream, User, audit
+from chatapp.models import BudgetAccount, Limit, Price, User, audit
 from chatapp.models.billing.quota_usage import quota_usages
 from chatapp.models.platform import calendar
 from chatapp.staff.limits import queries
 from chatapp.staff.limits.forms import LimitForm, PriceForm
-
-MAX_SUGGESTED = 1000  # usernames; others can be typed
 
 
 @require_GET
@@ -149,15 +146,11 @@ def _limit_page(
     button: str,
     removable: Limit | None = None,
 ) -> HttpResponse:
-    upstreams = Upstream.objects.order_by("name")
-    people = User.objects.filter(is_active=True).order_by("username")
     context = {
         "form": form,
         "title": title,
         "button": button,
         "removable": removable,
-        "people": people.values_list("username", flat=True)[:MAX_SUGGESTED],
-        "known": [(upstream, known_models(upstream)) for upstream in upstreams],
     }
     return render(request, "limits/limit.html", context)
 

@@ -132,7 +132,7 @@ def _active(request: HttpRequest, person: User) -> None:
 
 def _hold(request: HttpRequest, person: User) -> HttpResponse | None:
     assert isinstance(request.user, User)
-    form = HoldForm(request.POST)
+    form = HoldForm(request.POST, person=person)
     if not form.is_valid():
         return person_page(request, person, hold_form=form)
     wanted = form.cleaned_data

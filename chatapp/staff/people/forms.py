@@ -15,6 +15,7 @@ from chatapp.accounts.links import sends_mail
 from chatapp.models import Installation, Invitation, User
 from chatapp.models.policies.legal_holds import MAX_REASON_LENGTH
 from chatapp.staff.people.queries import PeopleFilter
+from chatapp.staff.pickers.fields import PersonField, PickerInput
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 
@@ -89,16 +90,23 @@ class GroupsForm(forms.Form):
 class HoldForm(forms.Form):
     """What to put under a legal hold, and why."""
 
+    def __init__(self, *arguments: Any, person: User, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields["conversation"].widget = PickerInput(
+            "pick-chats", person.pk, placeholder="Everything: all chats, and what comes later"
+        )
+
     reason = MultilineField(
         max_length=MAX_REASON_LENGTH,
         widget=forms.Textarea({"rows": 2}),
         help_text="Who asked for it, and in which matter. Administrators can read this.",
     )
     conversation = forms.UUIDField(
-        label="ID of a single chat",
+        label="Chat",
         required=False,
-        help_text="Leave this empty to hold everything this person has.",
+        help_text="Type a date or an ID. Leave this empty to hold everything this person has.",
     )
+    field_order = ["conversation", "reason"]
 
 
 class AddressesField(MultilineField):
@@ -216,13 +224,7 @@ class GroupForm(forms.ModelForm):  # type: ignore[type-arg]
 class MemberForm(forms.Form):
     """The person to add to a group."""
 
-    login = forms.CharField(label="Username or email address", max_length=254)
-
-    def clean_login(self) -> User:
-        person = User.by_login(self.cleaned_data["login"])
-        if person is None:
-            raise ValidationError("Nobody has this username or address.")
-        return person
+    person = PersonField(label="Add a person")
 
 
 class GivenForm(forms.Form):

@@ -20,7 +20,6 @@ from chatapp.db.primary_keys import parse_pk
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import AccessRule, BudgetAccount, Limit, ToolServer, Upstream, User
 from chatapp.models.accounts.access_rules import EVERYBODY, MAX_MODEL_LENGTH
-from chatapp.realtime.worker import worker
 from chatapp.staff.people.forms import GivenForm, GroupForm, MemberForm
 from chatapp.staff.people.log import record
 
@@ -104,10 +103,11 @@ def member(request: HttpRequest, pk: int) -> HttpResponse:
     form = MemberForm(request.POST)
     if not form.is_valid():
         return _group_page(request, pk, member_form=form)
-    added: User = form.cleaned_data["login"]
+    added: User = form.cleaned_data["person"]
     with transaction.atomic():
         found.user_set.add(added)
         record(request, "group.changed", found, added=added.pk)
+    messages.success(request, f"{added.username} was added.")
     return redirect("group", pk)
 
 
@@ -157,7 +157,7 @@ def _target(kind: str, pk: int, model: str) -> tuple[dict[str, Any], dict[str, A
     """Return the target fields of an access rule, and the context of its page."""
     if kind == "tools":
         server = get_object_or_404(ToolServer, pk=pk)
-        context = {"name": server.name, "about": ABOUT_TOOLS, "is_upstream": False, "models": ()}
+        context = {"name": server.name, "about": ABOUT_TOOLS}
         return {"tool_server": server}, context
     if kind != "upstream" or len(model) > MAX_MODEL_LENGTH or not model.isprintable():
         raise Http404("There is nothing of that kind.")
@@ -166,16 +166,8 @@ def _target(kind: str, pk: int, model: str) -> tuple[dict[str, Any], dict[str, A
     return {"upstream": upstream, "model": model}, {
         "name": model or upstream.name,
         "about": about,
-        "is_upstream": not model,
-        "models": _known_models(upstream),
+        "upstream": None if model else upstream,
     }
-
-
-def _known_models(upstream: Upstream) -> list[str]:
-    """Return the models it lists, if this process has fetched the list, or its named models."""
-    offers = worker().catalogue.known_offers([upstream]) or ()
-    listed = [model.id for offer in offers for model in offer.models]
-    return listed or list(upstream.named_models)
 
 
 def _things() -> Iterator[Resource]:

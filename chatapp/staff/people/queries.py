@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.db.models import F, Q, QuerySet
 
 from chatapp.models import LegalHold, User
+from chatapp.staff.pickers.queries import named
 
 PAGE = 50
 MAX_HOLDS = 100  # shown on a person's page
@@ -28,14 +29,9 @@ class PeopleFilter:
 
     def people(self) -> QuerySet[User]:
         found = User.objects.order_by("username").prefetch_related("groups")
-        for word in self.words.split()[:8]:
-            found = found.filter(
-                Q(username__icontains=word)
-                | Q(email__icontains=word)
-                | Q(first_name__icontains=word)
-                | Q(last_name__icontains=word)
-            )
-        found = found.filter(ROLES.get(self.role, Q()), STATES.get(self.state, Q()))
+        found = found.filter(
+            named(self.words), ROLES.get(self.role, Q()), STATES.get(self.state, Q())
+        )
         if self.group is not None:
             found = found.filter(groups=self.group)
         return found.filter(username__gt=self.after) if self.after else found

@@ -60,7 +60,7 @@ def person_page(request: HttpRequest, person: User, **forms: Any) -> HttpRespons
         "this_device": request.session.session_key,
         "sends_mail": sends_mail(),
         "has_second_factor": is_mfa_enabled(person),
-        "hold_form": HoldForm(),
+        "hold_form": HoldForm(person=person),
         "holds": holds_of(person),
     }
     return render(request, "people/person.html", context | forms)

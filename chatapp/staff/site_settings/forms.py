@@ -10,6 +10,7 @@ from django.forms import BoundField
 from chatapp.models import Installation, Logo, Suggestion, Upstream
 from chatapp.models.platform.branding import OWN_ACCENT, OWN_NAME
 from chatapp.models.platform.logos import MAX_BYTES, MAX_PIXELS, MEDIA_TYPES, TOO_LARGE, logo_of
+from chatapp.staff.pickers.fields import PickerInput
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 from chatapp.upstream.wire.images import Image
@@ -68,8 +69,8 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             "accent": ColourInput,
             "name": forms.TextInput({"placeholder": OWN_NAME}),
             "notice": forms.Textarea({"rows": 4}),
-            "default_model": forms.TextInput({"list": "models", "autocomplete": "off"}),
-            "title_model": forms.TextInput({"list": "models", "autocomplete": "off"}),
+            "default_model": PickerInput("pick-models", provider="default_upstream"),
+            "title_model": PickerInput("pick-models", provider="title_upstream"),
         }
 
     def __init__(self, *arguments: Any, **named: Any) -> None:

@@ -6,9 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from chatapp import catalogue
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.models import Installation, Upstream
+from chatapp.models import Installation
 from chatapp.models.platform import branding
 from chatapp.staff.people.log import record
 from chatapp.staff.site_settings.forms import SettingsForm
@@ -33,6 +32,5 @@ def settings(request: HttpRequest) -> HttpResponse:
             return redirect("settings")
     else:
         form = SettingsForm(instance=Installation.this())
-    known = [(one, catalogue.known_models(one)) for one in Upstream.objects.order_by("name")]
-    context = {"form": form, "known": known, "logo": Installation.this().logo}
+    context = {"form": form, "logo": Installation.this().logo}
     return render(request, "site_settings/settings.html", context)

@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from chatapp.models import AuditEvent, Installation, Suggestion, Upstream
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
 PAGE = "/settings/"
@@ -24,9 +25,12 @@ def test_only_changed_settings_are_logged(olives: Client) -> None:
     assert event.detail.values["after"] == {"notice": "Two"}
 
 
-def test_models_of_the_upstreams_are_suggested(olives: Client, connected: Upstream) -> None:
-    Upstream.objects.update(offered_models="small = <Small>")
-    assert '<option value="small"' in olives.get(PAGE).text
+def test_models_of_the_chosen_provider_are_suggested(olives: Client) -> None:
+    pickers = parse(olives.get(PAGE).text).find_all("input[data-picker]")
+    assert [(one.attributes["name"], one.attributes["data-provider"]) for one in pickers] == [
+        ("default_model", "default_upstream"),
+        ("title_model", "title_upstream"),
+    ]
 
 
 def test_the_model_for_titles_can_be_set_and_cleared(olives: Client, connected: Upstream) -> None:

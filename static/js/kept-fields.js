@@ -36,6 +36,7 @@ function restore({ path, by, at, values }) {
   main.prepend(place);
   place.setAttribute("role", "status");
   place.append(line);
+  form.closest("details")?.setAttribute("open", "");
   form.querySelector("[type=submit]")?.focus();
 }
 

@@ -202,6 +202,11 @@ def confirmed(page: Page, address: str) -> Page:
     return page
 
 
+def open_row(page: Page, title: str) -> None:
+    """Open the form of a row on a person's page."""
+    page.locator("summary").filter(has=page.get_by_text(title, exact=True)).first.click()
+
+
 @pytest.fixture
 def alice(site: Site) -> Person:
     return site.person()

@@ -9,7 +9,7 @@ import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab, confirmed
+from tests.browser.conftest import Desk, SitDown, Tab, confirmed, open_row
 from tests.support.fake_upstream import (
     FakeUpstream,
     Stall,
@@ -368,6 +368,7 @@ def olive(sit_down: SitDown, site: Site, server: Server) -> Page:
 def test_a_legal_hold_and_an_erasure(olive: Page, site: Site, server: Server) -> None:
     olive.goto(f"{server.url}/people/?q={site.person().username}")
     olive.locator("tbody th a").first.click()
+    open_row(olive, "Legal hold")
     olive.get_by_label("Reason").fill("A matter")
     olive.get_by_role("button", name="Set a legal hold").click()
     expect(olive.get_by_text("The legal hold is set")).to_be_visible()
@@ -376,6 +377,7 @@ def test_a_legal_hold_and_an_erasure(olive: Page, site: Site, server: Server) ->
     expect(olive.get_by_text("This account is under a legal hold")).to_be_visible()
     expect_accessible(olive)
     olive.get_by_role("link", name="Back", exact=True).click()
+    open_row(olive, "Legal hold")
     olive.get_by_role("button", name="End the legal hold of").click()
     expect(olive.get_by_text("The legal hold has ended.")).to_be_visible()
     olive.get_by_role("link", name="Delete…").click()

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.conftest import Desk, SitDown, Tab, open_row
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_beside_the_text import png
 from tests.browser.test_people import signed_in
@@ -134,6 +134,7 @@ def page_of(page: Page, server: Server, person: Person) -> None:
 def hold(page: Page, server: Server, person: Person) -> None:
     """Set a legal hold; the page says that it prevents erasure before anybody tries."""
     page_of(page, server, person)
+    open_row(page, "Legal hold")
     page.get_by_label("Reason").fill("The matter of Smith")
     page.get_by_role("button", name="Set a legal hold").click()
     expect(page.get_by_text("The legal hold is set")).to_be_visible()

@@ -5,10 +5,11 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Desk, SitDown
+from tests.browser.conftest import Desk, SitDown, confirmed, open_row
 from tests.browser.test_accessible import expect_accessible
+from tests.browser.test_confirming import LONG_AGO
 from tests.support.fake_upstream import FakeUpstream
-from tests.support.live import PASSWORD, Person, Site
+from tests.support.live import PASSWORD, Person, Server, Site
 
 NEW = "four wild geese at dawn"
 
@@ -64,9 +65,11 @@ def test_from_an_invitation_to_the_end_of_an_account(
         page.goto(f"{server.url}/people/?q=carol")
         expect_accessible(page)
         page.get_by_role("link", name="carol").click()
+        open_row(page, "Groups")
         expect(page.get_by_role("checkbox", name="Writers")).to_be_checked()
         expect_accessible(page)
-        page.get_by_role("button", name="Deactivate").click()
+        open_row(page, "Deactivate")
+        page.get_by_role("button", name="Deactivate carol").click()
         expect(page.get_by_text("Deactivated:")).to_be_visible()
         expect(tab.connection).to_contain_text("no longer active")
         for path in ("access/", "groups/"):
@@ -74,6 +77,41 @@ def test_from_an_invitation_to_the_end_of_an_account(
             expect_accessible(page)
         page.locator("tbody a[href*=upstream]").first.click()
         expect_accessible(page)
+
+
+def test_somebody_becomes_a_reviewer_in_three_clicks_and_the_row_says_so(
+    sit_down: SitDown, site: Site, alice: Person
+) -> None:
+    desk = sit_down(site.olive)
+    page = confirmed(desk.context.new_page(), f"{desk.url}/people/access/")
+    page.goto(f"{desk.url}/people/?q={alice.username}")
+    page.get_by_role("link", name=alice.username, exact=True).click()
+    open_row(page, "Role")
+    page.get_by_role("button", name="Make reviewer").click()
+    row = page.locator("#roles")
+    expect(row.get_by_role("status")).to_have_text(f"{alice.username}: Reviewer.")
+    expect(row.locator("summary")).to_contain_text("Reviewer")
+    expect(page).to_have_url(re.compile("#roles$"))
+    expect_accessible(page)
+
+
+def test_what_was_typed_in_a_row_is_still_there_after_confirming(
+    sit_down: SitDown, site: Site, server: Server, alice: Person
+) -> None:
+    desk = sit_down(site.olive)
+    page = confirmed(desk.context.new_page(), f"{desk.url}/people/access/")
+    page.goto(f"{desk.url}/people/?q={alice.username}")
+    page.get_by_role("link", name=alice.username, exact=True).click()
+    server.run(LONG_AGO.format(key=site.olive.session))
+    open_row(page, "Name and email")
+    page.get_by_label("First name").fill("Alma")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_label("First name")).to_have_value("Alma")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#name").get_by_role("status")).to_have_text("Saved.")
+    expect(page.get_by_role("heading", name="Alma", level=1)).to_be_visible()
 
 
 def test_a_passkey_signs_in(sit_down: SitDown, site: Site, upstream: FakeUpstream) -> None:

@@ -145,6 +145,10 @@ def moment(value: datetime) -> str:
     return f"{value.day} {value:%b %Y %H:%M:%S}"
 
 
+def day(value: datetime) -> str:
+    return f"{value.day} {value:%b %Y}"
+
+
 def in_zone(value: datetime) -> str:
     """Format a time in the installation's time zone, in which limits are counted."""
     return Limit.in_words(value)

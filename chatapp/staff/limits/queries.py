@@ -1,11 +1,10 @@
-"""Queries for the pages of limits and prices: meters, this month's spending, known prices."""
+"""Queries for the pages of limits and prices: meters, previews, known prices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.db.models import Count, F, Q, Sum
-from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from chatapp.models import BudgetAccount, Limit, Price, Upstream, Usage, User
@@ -42,33 +41,6 @@ def _shown(limit: Limit) -> LimitUsage:
     fullest = current.order_by(-(F("spent") + F("held")), "pk")
     meters = [QuotaUsage.of(limit, one, str(one.user)) for one in fullest[:MAX_PEOPLE]]
     return LimitUsage(limit, meters, max(0, current.count() - len(meters)))
-
-
-@dataclass(frozen=True)
-class PersonUsage:
-    """A person's booked usage since a moment. Money is in nano-dollars."""
-
-    since: datetime
-    tokens: int
-    estimated_tokens: int
-    money: int
-    estimated_money: int
-    unpriced: int  # replies and titles of unknown cost
-
-
-def spent_by(user: User) -> PersonUsage:
-    """Return a person's usage in the current month of the installation's time zone."""
-    since, _ = Period.MONTH.around(timezone.now())
-    booked = Usage.objects.filter(user=user, booked_at__gte=since)
-    is_estimated = Q(provenance=Usage.Provenance.ESTIMATED)
-    sums = booked.aggregate(
-        tokens=Coalesce(Sum("total_tokens"), 0),
-        estimated_tokens=Coalesce(Sum("total_tokens", filter=is_estimated), 0),
-        money=Coalesce(Sum("cost"), 0),
-        estimated_money=Coalesce(Sum("cost", filter=is_estimated), 0),
-        unpriced=Count("pk", filter=Q(cost=None)),
-    )
-    return PersonUsage(since, **sums)
 
 
 def prices_shown() -> list[Price]:

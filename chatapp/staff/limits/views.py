@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import BudgetAccount, Limit, Price, User, audit
+from chatapp.models.billing.person_usage import PersonUsage
 from chatapp.models.billing.quota_usage import quota_usages
 from chatapp.models.platform import calendar
 from chatapp.staff.limits import queries
@@ -37,7 +38,10 @@ def limits(request: HttpRequest) -> HttpResponse:
 @administrators_only
 @confirmed_only
 def new_limit(request: HttpRequest) -> HttpResponse:
-    form = LimitForm(request.POST or None)
+    """Add a limit; `?person=` names the person it is for."""
+    person = request.GET.get("person", "")
+    initial = {"whose": "person", "person": person} if person else {}
+    form = LimitForm(request.POST or None, initial=initial)
     if form.is_valid():
         with transaction.atomic():
             limit = form.kept()
@@ -135,7 +139,7 @@ def remove_price(request: HttpRequest, pk: int) -> HttpResponse:
 def own(request: HttpRequest) -> HttpResponse:
     """Show people their own limits, and what they have used this month."""
     assert isinstance(request.user, User)
-    context = {"meters": quota_usages(request.user), "spent": queries.spent_by(request.user)}
+    context = {"meters": quota_usages(request.user), "spent": PersonUsage.this_month(request.user)}
     return render(request, "limits/own.html", context)
 
 

@@ -1,4 +1,7 @@
-"""Changes to one person, from the buttons on their page; each asks for confirmation first."""
+"""Changes to one person, from the sections of their page; each asks for confirmation first.
+
+A change returns what to say in its section, or a page.
+"""
 
 from collections.abc import Callable
 
@@ -32,19 +35,24 @@ def change(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     if apply is None:
         raise Http404("There is no such change.")
     person = get_object_or_404(User, pk=pk)
-    back = reverse("person", args=[pk])
+    section = SECTIONS.get(what, what)
+    back = f"{reverse('person', args=[pk])}#{section}"
     if not is_confirmed(request):
         messages.info(request, "Nothing was changed yet. Confirm it is you, then try again.")
         return ask_to_confirm(back)
     try:
         with transaction.atomic():
-            return apply(request, person) or redirect(back)
+            done = apply(request, person)
     except Refused as refused:
-        messages.error(request, str(refused))
+        messages.error(request, str(refused), extra_tags=section)
         return redirect(back)
+    if isinstance(done, str):
+        messages.success(request, done, extra_tags=section)
+        return redirect(back)
+    return done
 
 
-def _name(request: HttpRequest, person: User) -> HttpResponse | None:
+def _name(request: HttpRequest, person: User) -> HttpResponse | str:
     form = NameForm(request.POST, instance=person)
     if not form.is_valid():
         return person_page(request, User.objects.get(pk=person.pk), name_form=form)
@@ -52,21 +60,20 @@ def _name(request: HttpRequest, person: User) -> HttpResponse | None:
     before = {name: form.initial[name] for name in form.changed_data}
     after = {name: form.cleaned_data[name] for name in form.changed_data}
     record(request, "person.changed", person, before=before, after=after)
-    messages.success(request, "Saved.")
-    return None
+    return "Saved."
 
 
-def _roles(request: HttpRequest, person: User) -> None:
+def _roles(request: HttpRequest, person: User) -> str:
     assert isinstance(request.user, User)
     form = RolesForm(request.POST)
     form.is_valid()  # always: it has only checkboxes
     before = person.roles
     person.take_roles(**form.cleaned_data, given_by=request.user)
     record(request, "role.changed", person, before=before, after=person.roles)
-    messages.success(request, f"{person.username}: {', '.join(person.roles)}.")
+    return f"{person.username}: {', '.join(person.roles)}."
 
 
-def _groups(request: HttpRequest, person: User) -> None:
+def _groups(request: HttpRequest, person: User) -> str:
     form = GroupsForm(request.POST)
     if not form.is_valid():
         raise Refused("That group is not there any more. Nothing was changed.")
@@ -75,22 +82,21 @@ def _groups(request: HttpRequest, person: User) -> None:
     person.groups.set(chosen)
     after = sorted(one.name for one in chosen)
     record(request, "person.changed", person, before=before, after=after)
-    messages.success(request, f"Saved the groups of {person.username}.")
+    return "Saved."
 
 
-def _sign_out(request: HttpRequest, person: User) -> None:
+def _sign_out(request: HttpRequest, person: User) -> str:
     """Sign out the posted device, or all devices without one."""
     if device := parse_pk(request.POST.get("device", "")):
         person.devices.filter(pk=device).sign_out()
         record(request, "sessions.ended", person, which="one device")
-        messages.success(request, "Signed out that device.")
-        return
+        return "Signed out that device."
     person.devices.all().sign_out()
     record(request, "sessions.ended", person, which="all")
-    messages.success(request, f"Signed out {person.username} everywhere.")
+    return f"Signed out {person.username} everywhere."
 
 
-def _reset_link(request: HttpRequest, person: User) -> HttpResponse | None:
+def _reset_link(request: HttpRequest, person: User) -> HttpResponse | str:
     """Email a link to set a new password, or show it once if that is not possible."""
     if not person.is_active:
         raise Refused("This account is deactivated. Activate it first.")
@@ -100,26 +106,22 @@ def _reset_link(request: HttpRequest, person: User) -> HttpResponse | None:
     if is_mailed and links.send(
         "password", person.email, "A new password", person=person, link=link
     ):
-        messages.success(request, f"A link to set a new password was sent to {person.email}.")
-        return None
+        return f"A link to set a new password was sent to {person.email}."
     context = {"links": [links.LinkToShare(link, has_failed=is_mailed)], "person": person}
     return render(request, "people/link.html", context)
 
 
-def _second_factor(request: HttpRequest, person: User) -> None:
+def _second_factor(request: HttpRequest, person: User) -> str:
     """Remove a lost second factor; people remove their own on their Second factor page."""
     if person == request.user:
         raise Refused("Remove your own on your Second factor page.")
     if not remove_second_factors(person):
         raise Refused(f"{person.username} has no second factor.")
     record(request, "factor.removed", person)
-    messages.success(
-        request,
-        f"{person.username} signs in with only a password until they add a second factor.",
-    )
+    return f"{person.username} signs in with only a password until they add a second factor."
 
 
-def _active(request: HttpRequest, person: User) -> None:
+def _active(request: HttpRequest, person: User) -> str:
     is_active = request.POST.get("active") == "on"
     if not is_active and User.leaves_no_administrator([person.pk]):
         raise Refused(LAST_ADMINISTRATOR)
@@ -127,10 +129,10 @@ def _active(request: HttpRequest, person: User) -> None:
     person.save(update_fields=["is_active"])
     record(request, "person.activated" if is_active else "person.deactivated", person)
     done = "can sign in again" if is_active else "is deactivated; their chats are kept"
-    messages.success(request, f"{person.username} {done}.")
+    return f"{person.username} {done}."
 
 
-def _hold(request: HttpRequest, person: User) -> HttpResponse | None:
+def _hold(request: HttpRequest, person: User) -> HttpResponse | str:
     assert isinstance(request.user, User)
     form = HoldForm(request.POST, person=person)
     if not form.is_valid():
@@ -138,21 +140,20 @@ def _hold(request: HttpRequest, person: User) -> HttpResponse | None:
     wanted = form.cleaned_data
     hold = LegalHold.begin(person, wanted["conversation"], wanted["reason"], request.user)
     record(request, "hold.set", hold.target, hold=hold.pk, reason=hold.reason)
-    messages.success(request, "The legal hold is set: nothing under it can be erased.")
-    return None
+    return "The legal hold is set: nothing under it can be erased."
 
 
-def _end_hold(request: HttpRequest, person: User) -> None:
+def _end_hold(request: HttpRequest, person: User) -> str:
     assert isinstance(request.user, User)
     hold = person.legal_holds.filter(pk=parse_pk(request.POST.get("hold", ""))).first()
     if hold is None:
         raise Refused(NO_HOLD)
     hold.end(request.user)
     record(request, "hold.ended", hold.target, hold=hold.pk)
-    messages.success(request, "The legal hold has ended.")
+    return "The legal hold has ended."
 
 
-CHANGES: dict[str, Callable[[HttpRequest, User], HttpResponse | None]] = {
+CHANGES: dict[str, Callable[[HttpRequest, User], HttpResponse | str]] = {
     "name": _name,
     "roles": _roles,
     "groups": _groups,
@@ -163,3 +164,4 @@ CHANGES: dict[str, Callable[[HttpRequest, User], HttpResponse | None]] = {
     "hold": _hold,
     "end-hold": _end_hold,
 }
+SECTIONS = {"end-hold": "hold"}  # of changes that are not named like theirs

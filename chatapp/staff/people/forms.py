@@ -51,6 +51,11 @@ class FilterForm(forms.Form):
     after = forms.CharField(required=False, max_length=150, widget=forms.HiddenInput)
 
     @property
+    def is_unused(self) -> bool:
+        """Whether the list shows everybody, from the beginning."""
+        return not any(self.data.get(name) for name in self.fields)
+
+    @property
     def parsed(self) -> PeopleFilter:
         self.is_valid()
         data = self.cleaned_data
@@ -71,14 +76,8 @@ class NameForm(UniqueEmail, forms.ModelForm):  # type: ignore[type-arg]
 
 
 class RolesForm(forms.Form):
-    administers = forms.BooleanField(
-        label="Administrator: manages people, models and limits, but can't read chats",
-        required=False,
-    )
-    reviews = forms.BooleanField(
-        label="Reviewer: reads chats as the policy allows, but manages nothing",
-        required=False,
-    )
+    administers = forms.BooleanField(required=False)
+    reviews = forms.BooleanField(required=False)
 
 
 class GroupsForm(forms.Form):

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from allauth.mfa.utils import is_mfa_enabled
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -13,12 +12,14 @@ from django.views.decorators.http import require_GET, require_http_methods
 from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.models import User
+from chatapp.models import ReviewPolicy, User
 from chatapp.models.accounts.users import LAST_ADMINISTRATOR
+from chatapp.models.billing.person_usage import PersonUsage
+from chatapp.models.billing.quota_usage import quota_usages
 from chatapp.models.policies.legal_holds import UnderLegalHold
-from chatapp.staff.people.forms import FilterForm, GroupsForm, HoldForm, NameForm, RolesForm
+from chatapp.staff.people.forms import FilterForm, GroupsForm, HoldForm, NameForm
 from chatapp.staff.people.log import record
-from chatapp.staff.people.queries import holds_of, page_of
+from chatapp.staff.people.queries import SignIn, holds_of, open_invitations, page_of
 
 
 @require_GET
@@ -34,7 +35,7 @@ def people(request: HttpRequest) -> HttpResponse:
         "form": form,
         "people": shown,
         "following": next_page.urlencode() if has_more else "",
-        "is_first": not filters.after,
+        "invited": open_invitations() if form.is_unused else (),
     }
     return render(request, "people/people.html", context)
 
@@ -51,15 +52,16 @@ def person_page(request: HttpRequest, person: User, **forms: Any) -> HttpRespons
         "person": person,
         "is_self": person == request.user,
         "name_form": NameForm(instance=person),
-        "roles_form": RolesForm(
-            initial={"administers": person.administers, "reviews": person.reviews}
-        ),
         "groups_form": GroupsForm(initial={"groups": person.groups.all()}),
         "claimed": [str(group.group) for group in person.claimed_groups.select_related("group")],
-        "devices": person.devices.living(),
+        "devices": list(person.devices.living()),
         "this_device": request.session.session_key,
         "sends_mail": sends_mail(),
-        "has_second_factor": is_mfa_enabled(person),
+        "sign_in": SignIn.of(person),
+        "meters": quota_usages(person),
+        "used": PersonUsage.this_month(person),
+        "belongings": Belongings.of([person.pk]),
+        "policy": ReviewPolicy.now(),
         "hold_form": HoldForm(person=person),
         "holds": holds_of(person),
     }

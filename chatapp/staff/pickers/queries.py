@@ -92,6 +92,6 @@ def chats(person: User, words: str) -> list[Option]:
     counted = person.conversations.filter(pk__in=[pk for pk, _ in found])
     messages = dict(counted.annotate(n=Count("messages")).values_list("pk", "n"))
     return [
-        Option(str(pk), name, f"{messages[pk]} message{pluralize(messages[pk])}")
+        Option(str(pk), name, f"{messages[pk]} message{pluralize(messages[pk])}, {pk}")
         for pk, name in found
     ]

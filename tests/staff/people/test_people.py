@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import Group
 from django.contrib.sessions.models import Session
 from django.core import mail
@@ -12,6 +14,7 @@ from pytest_django import Settings
 from chatapp.models import AuditEvent, Device, User
 from chatapp.staff.people import queries
 from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.support.allowed import limit
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -79,6 +82,90 @@ def test_names_are_escaped(olives: Client, alice: User) -> None:
     alices.get("/help/", headers={"User-Agent": MARKUP})
     for path in ("/people/", f"/people/{alice.pk}/", f"/people/{alice.pk}/delete/"):
         assert "<img" not in olives.get(path).text, path
+
+
+def test_the_list_shows_second_factors_and_open_invitations(
+    olives: Client, alice: User, django_assert_max_num_queries: Any
+) -> None:
+    Authenticator.objects.create(user=alice, type=Authenticator.Type.TOTP, data={})
+    codes = Authenticator.Type.RECOVERY_CODES
+    Authenticator.objects.create(user=User.objects.get(username="olive"), type=codes, data={})
+    olives.post("/people/invitations/", {"days": 1, "uses": 1, "addresses": "eve@example.org"})
+    with django_assert_max_num_queries(9):
+        page = parse(olives.get("/people/").text)
+    rows = {row.find("th").text.strip(): row for row in page.find_all("tbody tr")}
+    factors = {name: row.find_all("td")[2].text.strip() for name, row in rows.items()}
+    assert factors == {"alice": "Yes", "olive": "No"}
+    assert "eve@example.org" in page.find("ul", class_="plain-list").text
+    assert "eve@example.org" not in olives.get("/people/?q=alice").text
+
+
+# A person's page
+
+
+def rows_of(page: str) -> dict[str, str]:
+    """Return what each row of a person's page says is set, by its title."""
+    page = page.replace("\u2019", "'")
+    return {
+        row.find("span", class_="title").text.strip(): " ".join(
+            row.find("span", class_="value").text.split()
+        )
+        for row in parse(page).find_all("div.row")
+    }
+
+
+def test_the_page_says_at_a_glance_what_is_set(olives: Client, alice: User, olive: User) -> None:
+    alice.groups.add(Group.objects.create(name="Writers"))
+    alice.conversations.create(title="Hers")
+    for kind in (Authenticator.Type.TOTP, *[Authenticator.Type.WEBAUTHN] * 2):
+        Authenticator.objects.create(user=alice, type=kind, data={})
+    SocialAccount.objects.create(user=alice, provider="oidc", uid="1")
+    signed_in(alice).get("/help/", headers={"User-Agent": "X11; Linux Firefox/9"})
+    limit(1000, user=alice)
+    rows = rows_of(olives.get(f"/people/{alice.pk}/").text)
+    assert rows.pop("Devices").startswith("1 device, last seen ")
+    assert rows == {
+        "Name and email": "Not entered",
+        "Role": "Member",
+        "Groups": "Writers",
+        "Password": "Set",
+        "Second factor": "Authenticator app, 2 passkeys",
+        "Organisation's sign-in": "Connected",
+        "Limits": "1,000 tokens in total: 0% used",
+        "Usage this month": "0 tokens",
+        "Review": "1 chat. Reviewers may read every chat.",
+        "Legal hold": "None: chats can be deleted",
+        "Deactivate": "They can't sign in any more. Their chats are kept.",
+        "Delete": "The account and all of its chats are erased. This can't be undone.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("what", "fields", "section"),
+    [
+        ("name", {"first_name": "A"}, "name"),
+        ("roles", {"reviews": "on"}, "roles"),
+        ("second-factor", {}, "second-factor"),
+        ("hold", {"reason": "a matter"}, "hold"),
+        ("end-hold", {"hold": "99"}, "hold"),
+        ("active", {}, "active"),
+    ],
+)
+def test_a_change_returns_to_its_row_which_says_what_was_done_once(
+    olives: Client, alice: User, what: str, fields: dict[str, str], section: str
+) -> None:
+    answer = olives.post(f"/people/{alice.pk}/{what}/", fields)
+    assert answer.headers["location"] == f"/people/{alice.pk}/#{section}"
+    page = parse(olives.get(f"/people/{alice.pk}/").text)
+    [said] = page.find_all("p.said")
+    assert said.text in page.find(id=section).text
+    assert not page.find_all("div.messages")
+
+
+def test_an_invalid_form_is_shown_in_its_open_row(olives: Client, alice: User) -> None:
+    page = parse(do(olives, alice, "name", email="no address"))
+    [row] = page.find_all("details[open]")
+    assert "valid email address" in row.text
 
 
 # Roles

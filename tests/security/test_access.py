@@ -170,6 +170,7 @@ TABLE = {
     "people/groups/<int:pk>/": STAFFS_ROOM,
     "people/groups/<int:pk>/member/": POSTED,
     "people/groups/<int:pk>/delete/": STAFFS_ROOM,
+    "people/given/": "in 403 403 403 403 302 302",
     "people/given/<slug:kind>/<int:pk>/": STAFFS_ROOM,
     "people/<int:pk>/": STAFFS_ROOM,
     "people/<int:pk>/delete/": STAFFS_ROOM,

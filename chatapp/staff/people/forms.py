@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from chatapp.accounts.forms import UniqueEmail
 from chatapp.accounts.links import sends_mail
-from chatapp.models import Installation, Invitation, User
+from chatapp.models import Installation, Invitation, Upstream, User
+from chatapp.models.accounts.access_rules import MAX_MODEL_LENGTH
 from chatapp.models.policies.legal_holds import MAX_REASON_LENGTH
 from chatapp.staff.people.queries import PeopleFilter
 from chatapp.staff.pickers.fields import PersonField, PickerInput
@@ -224,6 +225,19 @@ class MemberForm(forms.Form):
     """The person to add to a group."""
 
     person = PersonField(label="Add a person")
+
+
+class ModelForm(forms.Form):
+    """The model whose access to set."""
+
+    provider = forms.ModelChoiceField(
+        Upstream.objects.defer("api_key").order_by("name"), empty_label="Choose a provider"
+    )
+    model = forms.CharField(
+        max_length=MAX_MODEL_LENGTH,
+        widget=PickerInput("pick-models", provider="provider", placeholder="Name or ID"),
+    )
+    field_order = ["model", "provider"]
 
 
 class GivenForm(forms.Form):

@@ -12,7 +12,7 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
@@ -20,7 +20,7 @@ from chatapp.db.primary_keys import parse_pk
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import AccessRule, BudgetAccount, Limit, ToolServer, Upstream, User
 from chatapp.models.accounts.access_rules import EVERYBODY, MAX_MODEL_LENGTH
-from chatapp.staff.people.forms import GivenForm, GroupForm, MemberForm
+from chatapp.staff.people.forms import GivenForm, GroupForm, MemberForm, ModelForm
 from chatapp.staff.people.log import record
 
 SHOWN = 200  # members on a group's page
@@ -52,9 +52,13 @@ def groups(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"{made.name} was added.")
         return redirect("group", made.pk)
     counted = Group.objects.annotate(people=Count("user")).order_by("name")
-    return render(
-        request, "people/groups.html", {"form": form, "groups": counted, "things": list(_things())}
-    )
+    context = {
+        "form": form,
+        "groups": counted,
+        "things": list(_things()),
+        "model_form": ModelForm(),
+    }
+    return render(request, "people/groups.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -83,6 +87,7 @@ def _group_page(request: HttpRequest, pk: int, **forms: Any) -> HttpResponse:
         "things": [_thing(rule) for rule in _rules().filter(groups=found)],
         "form": GroupForm(instance=found),
         "member_form": MemberForm(),
+        "model_form": ModelForm(),
     }
     return render(request, "people/group.html", context | forms)
 
@@ -130,6 +135,19 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "people/delete_group.html", context)
 
 
+@require_GET
+@administrators_only
+def given_model(request: HttpRequest) -> HttpResponse:
+    """Go to the page of who may use a model; `?group=` is suggested there."""
+    form = ModelForm(request.GET)
+    if not form.is_valid():
+        messages.error(request, "Choose a provider and one of its models.")
+        return redirect("groups")
+    path = _path("upstream", form.cleaned_data["provider"].pk, form.cleaned_data["model"])
+    group = parse_pk(request.GET.get("group", ""))
+    return redirect(f"{path}&group={group}" if group else path)
+
+
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
@@ -138,7 +156,11 @@ def given(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
     """Set who may use an upstream, one of its models (`?model=`), or a tool server."""
     target, context = _target(kind, pk, request.GET.get("model", "").strip())
     rule = AccessRule.objects.filter(**target).first()
-    initial = {"to": "groups" if rule else "everybody", "groups": rule.groups.all() if rule else ()}
+    suggested = Group.objects.filter(pk=parse_pk(request.GET.get("group", "")))
+    initial = {
+        "to": "groups" if rule or suggested else "everybody",
+        "groups": [*(rule.groups.all() if rule else ()), *suggested],
+    }
     before = AccessRule.objects.given_to(**target)
     form = GivenForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():

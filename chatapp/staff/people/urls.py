@@ -14,6 +14,7 @@ urlpatterns = [
     path("people/groups/<int:pk>/", groups.group, name="group"),
     path("people/groups/<int:pk>/member/", groups.member, name="group-member"),
     path("people/groups/<int:pk>/delete/", groups.delete, name="delete-group"),
+    path("people/given/", groups.given_model, name="given-model"),
     path("people/given/<slug:kind>/<int:pk>/", groups.given, name="given"),
     path("people/<int:pk>/", views.person, name="person"),
     path("people/<int:pk>/delete/", views.delete, name="delete-person"),

@@ -95,6 +95,24 @@ def test_access_is_given_shown_and_removed(
     assert 'role="alert"' in olives.post(whole, {"to": "x"}).text
 
 
+def test_a_model_is_given_to_a_group_from_the_groups_page(
+    olives: Client, writers: Group, gateway: Upstream
+) -> None:
+    query = f"provider={gateway.pk}&model=large+%26+co&group={writers.pk}"
+    answer = olives.get(f"/people/given/?{query}")
+    path = answer.headers["location"]
+    assert path == f"/people/given/upstream/{gateway.pk}/?model=large+%26+co&group={writers.pk}"
+    page = parse(olives.get(path).text)
+    chosen = [one.attributes["value"] for one in page.find_all("input[checked]")]
+    assert chosen == ["groups", str(writers.pk)]
+    assert not AccessRule.objects.exists()
+    give(olives, path, writers)
+    assert "large &amp; co" in olives.get(f"/people/groups/{writers.pk}/").text
+    for wrong in ("model=x", f"provider={gateway.pk}", "provider=99&model=x"):
+        answer = olives.get(f"/people/given/?{wrong}", follow=True)
+        assert "Choose a provider and one of its models." in answer.text
+
+
 def test_people_are_offered_only_models_they_may_use(
     olives: Client, alices: Client, bobs: Client, writers: Group, gateway: Upstream
 ) -> None:

@@ -20,7 +20,7 @@ DAY = (
     "olga invited",
     "ravi joined",
     "olga added the limit 100,000 tokens a month for the group Writers",
-    "olga changed the permissions of olga",
+    "olga changed the role of olga",
 )
 STAFF = ("people", "people/groups", "usage", "limits", "policy", "retention", "audit", "admin")
 
@@ -55,10 +55,8 @@ def test_from_the_setup_link_to_a_log_of_the_day(sit_down: SitDown, site: Site) 
 
         give_up_the_reviewer_role(page)
         page.get_by_role("link", name="Audit", exact=True).click()
-        expect(
-            page.get_by_role("listitem").filter(has_text="changed the permissions")
-        ).to_be_visible()
-        events = " ".join(page.get_by_role("list", name="Newest events").all_inner_texts())
+        expect(page.get_by_role("listitem").filter(has_text="changed the role")).to_be_visible()
+        events = " ".join(page.get_by_role("region", name="Newest events").all_inner_texts())
         places = [events.rfind(sentence) for sentence in DAY]
         assert -1 not in places, events
         assert places == sorted(places, reverse=True)

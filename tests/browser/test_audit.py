@@ -8,11 +8,21 @@ from playwright.sync_api import expect
 from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_confirming import LONG_AGO
-from tests.support.live import PASSWORD, Server, Site
+from tests.support.live import PASSWORD, Person, Server, Site
 
-pytestmark = pytest.mark.thorough
+DID = """
+from django.db import transaction
+from chatapp.models import User, audit
+person = User.objects.get(username="{username}")
+person.first_name, person.last_name = "Wilma", "Wagtail"
+person.save()
+with transaction.atomic():
+    audit.record("conversations.listed", actor=person)
+    audit.record("usage.exported", actor=User.objects.get(username="olive"))
+"""
 
 
+@pytest.mark.thorough
 def test_the_audit_log_page(sit_down: SitDown, site: Site, server: Server, tmp_path: Path) -> None:
     stranger = sit_down().context.new_page()
     stranger.goto(f"{server.url}/accounts/login/")
@@ -30,7 +40,7 @@ def test_the_audit_log_page(sit_down: SitDown, site: Site, server: Server, tmp_p
     page.get_by_role("button", name="Save", exact=True).click()
 
     page.goto(f"{server.url}/audit/")
-    events = page.get_by_role("list", name="Newest events")
+    events = page.get_by_role("region", name="Newest events")
     expect(events).to_contain_text("Someone failed to sign in as someone without an account")
     expect(events).not_to_contain_text("olive<b>")
     added = events.get_by_role("listitem").filter(has_text="olive added the suggestion")
@@ -38,12 +48,15 @@ def test_the_audit_log_page(sit_down: SitDown, site: Site, server: Server, tmp_p
     expect(added.get_by_role("row", name="text")).to_contain_text("Explain this")
     expect_accessible(page)
 
-    page.get_by_label("Action").select_option("suggestion.added")
-    page.keyboard.press("Tab")
-    page.get_by_label("By", exact=True).fill("olive")
+    page.get_by_label("Action").fill("added the sugg")
+    page.get_by_role("option", name="Added the suggestion").click()
+    page.get_by_label("Done by").fill("olive")
     page.keyboard.press("Enter")
     expect(events.get_by_role("listitem")).to_have_count(1)
-    page.get_by_label("By", exact=True).fill("nobody at all")
+    expect(page.get_by_label("From", exact=True)).to_be_hidden()
+    page.get_by_label("When").select_option("From … to …")
+    expect(page.get_by_label("From", exact=True)).to_be_visible()
+    page.get_by_label("Done by").fill("nobody at all")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_text("No events match")).to_be_visible()
     expect_accessible(page)
@@ -54,3 +67,19 @@ def test_the_audit_log_page(sit_down: SitDown, site: Site, server: Server, tmp_p
         page.get_by_role("button", name="Export as JSON Lines").click()
     download.value.save_as(tmp_path / "log.jsonl")
     assert '"log.exported"' in (tmp_path / "log.jsonl").read_text()
+
+
+def test_what_a_person_did_last_week_is_found_by_part_of_their_name(
+    sit_down: SitDown, site: Site, server: Server, alice: Person
+) -> None:
+    server.run(DID.format(username=alice.username))
+    page = sit_down(site.olive).context.new_page()
+    page.goto(f"{server.url}/audit/")
+    page.get_by_label("Done by").press_sequentially("wagtail")
+    page.get_by_role("option", name="Wilma Wagtail").click()
+    page.get_by_label("When").select_option("In the last 7 days")
+    page.get_by_role("button", name="Show").click()
+    events = page.get_by_role("region", name="Newest events")
+    expect(events.get_by_role("listitem")).to_have_count(1)
+    expect(events).to_contain_text(f"{alice.username} viewed the list of chats")
+    expect_accessible(page)

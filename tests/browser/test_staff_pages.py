@@ -116,6 +116,7 @@ print(json.dumps({{
 # The addresses of each route; none if it answers with a file, a part of a page, or JSON.
 PAGES: dict[str, tuple[str, ...]] = {
     "audit/": ("audit/",),
+    "audit/actions/": (),
     "limits/": ("limits/",),
     "limits/<int:pk>/": ("limits/{limit}/",),
     "help/administrators/": ("help/administrators/",),

@@ -229,7 +229,8 @@ TABLE |= {
     "review/labels/": STAFFS_ROOM,
     "review/labels/<int:pk>/delete/": POSTED,
 }
-TABLE |= {"audit/": STAFFS_ROOM, "audit/check/": POSTED, "audit/export/": POSTED}
+TABLE |= {"audit/": STAFFS_ROOM, "audit/actions/": STAFFS_ROOM}
+TABLE |= {"audit/check/": POSTED, "audit/export/": POSTED}
 TABLE |= {}
 TABLE |= {}
 OWN = (

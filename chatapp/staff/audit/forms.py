@@ -1,24 +1,54 @@
 """The filter form of the audit log. Fields with invalid values are ignored."""
 
-from datetime import date
+from datetime import date, timedelta
+from typing import Any
 
 from django import forms
+from django.http import QueryDict
+from django.utils import timezone
 
 from chatapp.models.audit import ACTIONS
 from chatapp.staff.audit.queries import MAX_BIGINT, AuditFilter
 from chatapp.staff.audit.summaries import words_of
+from chatapp.staff.pickers.fields import PickerInput
+from chatapp.staff.pickers.queries import MAX_WORDS
 
 LAST_DAY = date(9998, 12, 31)  # so that there is a next day
+DAYS = {"today": 1, "week": 7, "month": 30}
 
 
 class FilterForm(forms.Form):
-    action = forms.ChoiceField(
+    """Who did what to what, and when."""
+
+    actor = forms.CharField(
+        label="Done by",
+        required=False,
+        max_length=150,
+        widget=PickerInput("pick-people", placeholder="Anyone"),
+    )
+    action = forms.CharField(
         label="Action",
         required=False,
-        choices=[("", "Any"), *((one, words_of(one)) for one in ACTIONS)],
+        max_length=150,
+        widget=PickerInput("audit-actions", placeholder="Anything"),
     )
-    actor = forms.CharField(label="By", required=False, max_length=150)
-    about = forms.CharField(label="Person or item", required=False, max_length=150)
+    about = forms.CharField(
+        label="Person or item",
+        required=False,
+        max_length=150,
+        widget=PickerInput("pick-people", placeholder="Any"),
+    )
+    when = forms.ChoiceField(
+        label="When",
+        required=False,
+        choices=[
+            ("", "At any time"),
+            ("today", "Today"),
+            ("week", "In the last 7 days"),
+            ("month", "In the last 30 days"),
+            ("days", "From … to …"),
+        ],
+    )
     since = forms.DateField(
         label="From", required=False, widget=forms.DateInput(attrs={"type": "date"})
     )
@@ -29,9 +59,29 @@ class FilterForm(forms.Form):
         required=False, min_value=0, max_value=MAX_BIGINT, widget=forms.HiddenInput
     )
 
+    def __init__(self, query: QueryDict) -> None:
+        """Show the words of an action that the address has by its name, and days if it has any."""
+        shown = query.copy()
+        if (action := query.get("action", "")) in ACTIONS:
+            shown["action"] = words_of(action)
+        if "when" not in query and (query.get("since") or query.get("until")):
+            shown["when"] = "days"
+        super().__init__(shown)
+
     def clean_until(self) -> date | None:
         until: date | None = self.cleaned_data["until"]
         return min(until, LAST_DAY) if until else None
+
+    def clean(self) -> dict[str, Any]:
+        """Replace the choice of a time by its days."""
+        wanted = self.cleaned_data
+        when = wanted.pop("when", "")
+        if when in DAYS:
+            since = timezone.now().date() - timedelta(days=DAYS[when] - 1)
+            wanted |= {"since": since, "until": None}
+        elif when != "days":
+            wanted |= {"since": None, "until": None}
+        return wanted
 
     @property
     def parsed(self) -> AuditFilter:
@@ -39,4 +89,17 @@ class FilterForm(forms.Form):
         known = {
             name: value for name, value in self.cleaned_data.items() if value not in (None, "")
         }
+        if action := known.pop("action", ""):
+            known["actions"] = actions_named(action)
         return AuditFilter(**known)
+
+
+def actions_named(words: str) -> list[str]:
+    """Return the actions with exactly these words, or else those that have each of them."""
+    wanted = words.casefold().split()
+    exact = [one for one in ACTIONS if words_of(one).casefold().split() == wanted]
+    return exact or [
+        one
+        for one in ACTIONS
+        if all(word in words_of(one).casefold() for word in wanted[:MAX_WORDS])
+    ]

@@ -1,6 +1,6 @@
 """Filtered events of the audit log, newest first, a page at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from datetime import time as clock_time
@@ -9,14 +9,16 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from chatapp.models import AuditEvent, Limit, ReviewSample, ReviewView, User
+from chatapp.models import AuditEvent, Invitation, Limit, ReviewSample, ReviewView, User
 
 PAGE = 50
 MAX_BIGINT = 2**63 - 1
-CALLED: Mapping[str, Any] = {
-    "limit": Limit,
-    "reviewview": ReviewView,
-    "reviewsample": ReviewSample,
+# What events name by their present names, and how.
+CALLED: Mapping[str, tuple[Any, Callable[[Any], str]]] = {
+    "limit": (Limit, str),
+    "invitation": (Invitation, lambda one: one.address or "someone"),
+    "reviewview": (ReviewView, str),
+    "reviewsample": (ReviewSample, str),
 }
 Names = Mapping[tuple[str, str], str]  # by the target's type and id
 
@@ -25,7 +27,7 @@ Names = Mapping[tuple[str, str], str]  # by the target's type and id
 class AuditFilter:
     """A filter; "" and None mean any."""
 
-    action: str = ""
+    actions: Collection[str] | None = None
     actor: str = ""  # a person's login or primary key
     about: str = ""  # likewise, or the primary key of the target
     since: date | None = None
@@ -34,8 +36,8 @@ class AuditFilter:
 
     def events(self) -> QuerySet[AuditEvent]:
         found = AuditEvent.objects.select_related("detail").order_by("-sequence")
-        if self.action:
-            found = found.filter(action=self.action)
+        if self.actions is not None:
+            found = found.filter(action__in=self.actions)
         if self.actor:
             found = found.filter(actor__in=_people(self.actor))
         if self.about:
@@ -59,9 +61,10 @@ def names_of(events: Sequence[AuditEvent]) -> Names:
     numbers = {one for one in found if one is not None}
     people = User.objects.filter(pk__in=numbers).only("pk", "username")
     names = {("user", str(person.pk)): person.get_username() for person in people}
-    for kind, model in CALLED.items():
+    for kind, (model, name_of) in CALLED.items():
         if pks := {one.target for one in events if one.target_type == kind}:
-            names |= {(kind, str(one.pk)): str(one) for one in model.objects.filter(pk__in=pks)}
+            found_now = model.objects.filter(pk__in=pks)
+            names |= {(kind, str(one.pk)): name_of(one) for one in found_now}
     return names
 
 

@@ -14,6 +14,9 @@ from chatapp.staff.audit.queries import Names, references_in
 
 THINGS = {
     "user": "person",
+    "conversation": "chat",
+    "installation": "settings",
+    "upstream": "provider",
     "toolserver": "tool server",
     "reviewpolicy": "policy",
     "auditevent": "event",
@@ -21,6 +24,9 @@ THINGS = {
     "reviewview": "view",
     "reviewsample": "sample",
 }
+WITHOUT_TARGET = {"installation"}  # the words of the action say it all
+CHAT = "conversation"
+SHORT = 8  # characters of a chat's ID in a sentence
 LABELS = {"ip": "IP address", "login": "Name entered", "asked": "Filter"}
 SOMEBODY = "Someone"
 NOBODY = "someone without an account"
@@ -28,7 +34,7 @@ TERMINAL = "The server's terminal"
 HOUSEKEEPING = "Housekeeping"
 MAX_NAME_LENGTH = 80
 # Only the actor is named if the actor is also the target.
-OF_ONESELF = {"person.signed_in", "person.signed_out", "person.joined"}
+OF_ONESELF = {"person.signed_in", "person.signed_out", "person.joined", "archive.made"}
 WITHOUT_ACTOR = {
     "person.sign_in_failed": SOMEBODY,
     "retention.applied": HOUSEKEEPING,
@@ -50,6 +56,7 @@ class EventSummary:
     number: int
     at: datetime
     actor: str
+    by: int | None  # the actor as the filter takes it
     words: str
     target: str  # "" if there is none, or it would repeat the actor
     about: str  # the target as the filter takes it
@@ -66,10 +73,11 @@ class EventSummary:
             number=event.sequence,
             at=event.at,
             actor=_actor(event, names, values),
-            words=ACTIONS.get(event.action, event.action),
+            by=event.actor,
+            words=_words(event, values),
             target="" if is_own and event.action in OF_ONESELF else _target(event, names, values),
             about=event.target,
-            facts=_facts(values),
+            facts=[("Event", str(event.sequence)), *_item(event), *_facts(values)],
             changes=_changes(values),
             is_erased=bool(detail and detail.is_erased),
         )
@@ -86,19 +94,37 @@ def _actor(event: AuditEvent, names: Names, values: Mapping[str, Any]) -> str:
     return _person(event.actor, names, values.get("actor"))
 
 
+def _words(event: AuditEvent, values: Mapping[str, Any]) -> str:
+    """Return what was done; who joined or left a group is part of it."""
+    if event.action == "group.changed" and "added" in values:
+        return f"added {values['added']} to the group"
+    if event.action == "group.changed" and "removed" in values:
+        return f"removed {values['removed']} from the group"
+    return event.words
+
+
 def _target(event: AuditEvent, names: Names, values: Mapping[str, Any]) -> str:
     """Return the target in words, by its present name or else by the one in the detail."""
-    thing = f"{THINGS.get(event.target_type, event.target_type)} {event.target}"
     if not event.target:
         is_nobody = event.action == "person.sign_in_failed"
         return str(values.get("login") or (NOBODY if is_nobody else ""))
     if event.target_type == "user" and event.target.isdecimal():
         return _person(int(event.target), names, values.get("about"))
+    if event.target_type in WITHOUT_TARGET:
+        return ""
+    if event.target_type == CHAT:
+        short = event.target[:SHORT]
+        return f"({short})" if event.words.endswith("a chat") else f"a chat ({short})"
     name = names.get((event.target_type, event.target)) or values.get("about", "")
     called = Truncator(name).chars(MAX_NAME_LENGTH)
-    if called.lower() == thing:
-        return f"({thing})"
-    return f"{called} ({thing})" if called else thing
+    model = values.get("model") if event.action == "access.changed" else ""
+    return f"{model} of {called}" if model else called or event.target
+
+
+def _item(event: AuditEvent) -> list[tuple[str, str]]:
+    """Return which item the event is about, by its kind and whole ID."""
+    kind = THINGS.get(event.target_type, event.target_type)
+    return [(kind.capitalize(), event.target)] if event.target else []
 
 
 def _person(pk: int, names: Names, known: object = None) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from itertools import groupby
 
 from channels.db import database_sync_to_async
 from django.contrib import messages
@@ -17,9 +18,11 @@ from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only
 from chatapp.models import AuditHead, User, audit
 from chatapp.models.audit.exporting import some_lines
-from chatapp.staff.audit.forms import FilterForm
+from chatapp.staff.audit.forms import FilterForm, actions_named
 from chatapp.staff.audit.queries import names_of, page_of
-from chatapp.staff.audit.summaries import EventSummary
+from chatapp.staff.audit.summaries import EventSummary, words_of
+from chatapp.staff.pickers.queries import MOST, Option
+from chatapp.staff.pickers.views import options_page, typed
 
 MAX_CHECKED = 100_000  # events; more would keep the page waiting too long
 
@@ -35,9 +38,11 @@ def log(request: HttpRequest) -> HttpResponse:
         older["before"] = str(events[-1].sequence)
     newest = request.GET.copy()
     is_first = newest.pop("before", None) is None
+    summaries = [EventSummary.of(event, names) for event in events]
+    days = [(day, list(some)) for day, some in groupby(summaries, lambda one: one.at.date())]
     context = {
         "form": form,
-        "events": [EventSummary.of(event, names) for event in events],
+        "days": days,
         "problem": _problem_of(events),
         "head": audit.head_now(),
         "older": older.urlencode() if has_more else "",
@@ -45,6 +50,14 @@ def log(request: HttpRequest) -> HttpResponse:
         "is_first": is_first,
     }
     return render(request, "audit/log.html", context)
+
+
+@require_GET
+@administrators_only
+def suggest_actions(request: HttpRequest) -> HttpResponse:
+    """Suggest what the filter can name as an action."""
+    words = dict.fromkeys(words_of(one) for one in actions_named(typed(request)))
+    return options_page(request, [Option(one, one) for one in list(words)[:MOST]])
 
 
 def _problem_of(events: list[audit.AuditEvent]) -> str:

@@ -5,15 +5,24 @@ from datetime import date, timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import Group
 from django.db import transaction
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
-from chatapp.models import AuditDetail, AuditEvent, Invitation, User, audit
+from chatapp.models import (
+    AuditDetail,
+    AuditEvent,
+    Installation,
+    Invitation,
+    Upstream,
+    User,
+    audit,
+)
 from chatapp.staff.audit import views
 from tests.conftest import PASSWORD
 from tests.support.page import parse
-from tests.support.tampering import tampered
+from tests.support.tampering import tampered, without_triggers
 
 pytestmark = pytest.mark.django_db
 
@@ -39,14 +48,14 @@ def log(olive: User, alice: User) -> list[AuditEvent]:
 
 def sentences(page: str) -> list[str]:
     """Return each event's sentence."""
-    events = parse(page).find("ol", class_="events").find_all("li", class_="event")
-    return [" ".join(event.find_all("p")[1].text.split()) for event in events]
+    events = parse(page).find_all("ol.events li.event")
+    return [" ".join(event.find("p").text.split()) for event in events]
 
 
 def test_events_are_sentences_newest_first(olives: Client, log: list[AuditEvent]) -> None:
     page = olives.get(LOG).text
     found = sentences(page)
-    assert "olive changed the permissions of alice" in found
+    assert "olive changed the role of alice" in found
     assert "alice signed in" in found
     assert f"Someone failed to sign in as {SCRIPT}" in found
     assert "The server's terminal made a backup" in found
@@ -60,12 +69,58 @@ def test_sentences_are_complete_if_people_act_on_themselves(olives: Client, oliv
         audit.record("person.joined", actor=olive, about=olive)
         invitation = Invitation.objects.create(made_by=olive, expires_at=timezone.now())
         audit.record("person.invited", actor=olive, about=invitation)
+        named = Invitation.objects.create(
+            made_by=olive, expires_at=timezone.now(), address="eve@example.org", token_hash="x"
+        )
+        audit.record("person.invited", actor=olive, about=named)
     found = sentences(olives.get(LOG).text)
-    assert found[:3] == [
-        f"olive invited (invitation {invitation.pk})",
+    assert found[:4] == [
+        "olive invited eve@example.org",
+        "olive invited someone",
         "olive joined",
-        "olive changed the permissions of olive",
+        "olive changed the role of olive",
     ]
+
+
+def test_sentences_say_what_was_done_to_what(
+    olives: Client, olive: User, alice: User, connected: Upstream
+) -> None:
+    group = Group.objects.create(name="Writers")
+    chat = alice.conversations.create(title="secretcanary")
+    with transaction.atomic():
+        audit.record("group.changed", actor=olive, about=group, detail={"added": alice.pk})
+        audit.record("group.changed", actor=olive, about=group, detail={"removed": alice.pk})
+        audit.record("group.changed", actor=olive, about=group, detail={"before": SCRIPT})
+        audit.record("name.revealed", actor=olive, about=chat)
+        audit.record("hold.set", actor=olive, about=chat)
+        audit.record("access.changed", actor=olive, about=connected, detail={"model": "m"})
+        audit.record("installation.changed", actor=olive, about=Installation.this())
+    page = olives.get(LOG).text
+    short = str(chat.pk)[:8]
+    assert sentences(page)[:7] == [
+        "olive changed the settings",
+        f"olive changed access to m of {connected.name}",
+        f"olive put a legal hold on a chat ({short})",
+        f"olive revealed the name of the owner of a chat ({short})",
+        "olive changed the group Writers",
+        "olive removed alice from the group Writers",
+        "olive added alice to the group Writers",
+    ]
+    assert "secretcanary" not in page
+    assert SCRIPT not in page
+    assert str(chat.pk) in parse(page).find_all("li.event dl")[3].text
+
+
+def test_events_are_below_the_day_they_happened_on(olives: Client, log: list[AuditEvent]) -> None:
+    yesterday = timezone.now() - timedelta(days=1)
+    with without_triggers():
+        AuditEvent.objects.filter(sequence__lte=log[1].sequence).update(at=yesterday)
+    page = parse(olives.get(LOG).text)
+    days = [day.text for day in page.find_all("h3")]
+    assert days == [f"{day:%A}, {day.day} {day:%b %Y}" for day in (timezone.now(), yesterday)]
+    lists = page.find_all("ol.events")
+    assert "made a backup" in lists[0].text
+    assert "changed the role of" in lists[1].text
 
 
 def test_a_change_shows_before_and_after(olives: Client, log: list[AuditEvent]) -> None:
@@ -98,7 +153,10 @@ def test_filters_find_matching_events_and_ignore_nonsense(
     assert found(action="backup.made") == ["The server's terminal made a backup"]
     assert found(actor="ALICE") == ["alice signed in"]
     assert found(actor=str(alice.pk)) == ["alice signed in"]
-    assert found(about="alice") == ["olive changed the permissions of alice", "alice signed in"]
+    assert found(about="alice") == ["olive changed the role of alice", "alice signed in"]
+    assert found(action="Made a backup") == found(action="backup.made")
+    assert found(action="ROLE of") == ["olive changed the role of alice"]
+    assert len(found(action="sign", when="today")) >= 2
     today = date.today()
     day = timedelta(days=2)
     assert len(found(since=str(today - day), until=str(today + day))) >= 4
@@ -106,6 +164,7 @@ def test_filters_find_matching_events_and_ignore_nonsense(
         assert "No events match" in olives.get(LOG, nobody).text
     every: list[dict[str, str | int]] = [
         {"action": "no.such"},
+        {"when": "some day"},
         {"since": "tomorrow"},
         {"before": "x"},
         {"before": 10**30},
@@ -117,6 +176,41 @@ def test_filters_find_matching_events_and_ignore_nonsense(
     ]
     for nonsense in every:
         assert olives.get(LOG, nonsense).status_code == 200, nonsense
+
+
+def test_the_time_is_a_choice_or_two_days(olives: Client, log: list[AuditEvent]) -> None:
+    last_week = timezone.now() - timedelta(days=6)
+    with without_triggers():
+        AuditEvent.objects.filter(sequence=log[0].sequence).update(at=last_week)
+
+    def found(**asked: str) -> bool:
+        return "alice signed in" in sentences(olives.get(LOG, asked).text)
+
+    assert found()
+    assert found(when="week")
+    assert found(when="month")
+    assert not found(when="today")
+    day = str(last_week.date())
+    assert found(since=day, until=day)  # an address of an earlier version
+    assert found(when="days", since=day, until=day)
+    assert not found(when="days", until=str(last_week.date() - timedelta(days=1)))
+    assert found(when="", until=str(last_week.date() - timedelta(days=1)))  # its days are hidden
+    page = parse(olives.get(LOG, {"since": day}).text)
+    assert page.find("select option[selected]").attributes["value"] == "days"
+
+
+def test_actions_are_suggested_by_their_words(olives: Client, alices: Client) -> None:
+    def offered(typed: str) -> list[str]:
+        page = parse(olives.get(f"{LOG}actions/", {"q": typed}).text)
+        return [one.attributes["data-value"] for one in page.find_all("li")]
+
+    assert offered("name reveal") == ["Revealed the name of the owner of a chat"]
+    assert offered("signed out") == ["Signed out"]
+    assert len(offered("")) == 8
+    assert offered("xyzzy") == []
+    shown = parse(olives.get(LOG, {"action": "name.revealed"}).text).find("input[name=action]")
+    assert [shown.attributes["value"]] == offered("name reveal")
+    assert alices.get(f"{LOG}actions/").status_code == 403
 
 
 def test_older_events_are_on_the_next_page(
@@ -144,7 +238,7 @@ def test_an_erased_person_has_a_number_and_no_name(
         audit.forget(pk, olive)
     page = olives.get(LOG, {"about": str(pk)}).text
     assert "alice" not in page.replace("alice@", "")
-    assert f"olive changed the permissions of person {pk}, erased (names erased)" in sentences(page)
+    assert f"olive changed the role of person {pk}, erased (names erased)" in sentences(page)
 
 
 def test_tampering_is_reported(olives: Client, log: list[AuditEvent]) -> None:

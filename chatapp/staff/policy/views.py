@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from chatapp.accounts.staff import administrators_only, confirmed_only
@@ -35,6 +36,6 @@ def policy(request: HttpRequest) -> HttpResponse:
                 record(request, "policy.changed", wanted, before=str(current), after=str(wanted))
             worker().policy_changed()
             messages.success(request, "Policy saved. It applies to chats started from now on.")
-        return redirect("policy")
+        return redirect(f"{reverse('policy')}#said")
     context = {"form": form, "timeline": ReviewPolicy.timeline()}
     return render(request, "policy/policy.html", context)

@@ -1,6 +1,7 @@
 """The form of retention periods, and the proof that their effect was previewed."""
 
 from dataclasses import asdict
+from typing import Any
 
 from django import forms
 from django.core import signing
@@ -8,34 +9,29 @@ from django.core import signing
 from chatapp.models import Retention
 from chatapp.models.retention.periods import MAX_DAYS
 
+DAYS: dict[str, Any] = {
+    "required": False,
+    "min_value": 1,
+    "max_value": MAX_DAYS,
+    "widget": forms.NumberInput({"placeholder": "never"}),
+}
 SALT = "chatapp.retention"
 SEEN_SECONDS = 3600  # how long a preview is considered current
 
 
 class RetentionForm(forms.Form):
-    """Retention periods in days. Empty fields mean no limit."""
+    """Retention periods in days, as sentences: a label, the days, and a hint. Empty means never."""
 
     conversation_days = forms.IntegerField(
-        label="Chats",
-        required=False,
-        min_value=1,
-        max_value=MAX_DAYS,
-        help_text="Days since the last prompt in a chat. Leave empty to keep chats forever.",
+        label="Delete chats", help_text="days after their last prompt", **DAYS
     )
     image_days = forms.IntegerField(
-        label="Images in replies",
-        required=False,
-        min_value=1,
-        max_value=MAX_DAYS,
-        help_text="Days since the reply. Leave empty to keep images as long as their chat.",
+        label="Delete images in replies", help_text="days after the reply", **DAYS
     )
     audit_detail_days = forms.IntegerField(
-        label="Personal details in the audit log",
-        required=False,
-        min_value=1,
-        max_value=MAX_DAYS,
-        help_text="Days since the event. The event is kept, with numbers instead of names. Leave "
-        "empty to keep details as long as the log.",
+        label="Delete personal details in the audit log",
+        help_text="days after the event",
+        **DAYS,
     )
 
     @property

@@ -55,4 +55,4 @@ def _set(request: HttpRequest, form: RetentionForm) -> HttpResponse:
             change = {"before": asdict(current), "after": asdict(wanted)}
             record(request, "retention.changed", installation, **change)
     messages.success(request, IS_SET)
-    return redirect("retention")
+    return redirect(f"{reverse('retention')}#said")

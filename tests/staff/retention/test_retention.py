@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from chatapp.models import AuditEvent, Conversation, Message, Retention, User
+from chatapp.models import AuditEvent, Conversation, LegalHold, Message, Retention, User
 from tests.conftest import signed_in
 from tests.support.page import parse
 
@@ -43,9 +43,32 @@ def words(text: str) -> str:
 def test_the_preview_counts_and_sets_nothing(olives: Client, alice: User) -> None:
     old_chat(alice)
     page = words(olives.get("/retention/", {"conversation_days": "30"}).text)
-    assert "1, with 1 message, of 1 person" in page
+    used = timezone.now() - timedelta(days=40)
+    assert f"1 chat with 1 message of 1 person, from {used.day} {used:%b %Y}." in page
     assert "within an hour" in page
     assert Retention.now() == Retention()
+
+
+def test_the_preview_says_if_nothing_expires_and_what_is_held(
+    olives: Client, alice: User, bob: User, olive: User
+) -> None:
+    query = {"conversation_days": "30"}
+    assert "Nothing at the moment." in words(olives.get("/retention/", query).text)
+    old_chat(alice)
+    LegalHold.begin(alice, None, "a matter", olive)
+    page = words(olives.get("/retention/", query).text)
+    assert "Nothing at the moment: what has expired is under a legal hold." in page
+    old_chat(bob)
+    page = words(olives.get("/retention/", query).text)
+    assert "1 chat with 1 message of 1 person" in page
+    assert "; 1 more kept under a legal hold." in page
+
+
+def test_what_was_saved_is_said_next_to_the_form(olives: Client) -> None:
+    answer = olives.post("/retention/", previewed(olives, conversation_days=30))
+    assert answer.headers["location"] == "/retention/#said"
+    [said] = parse(olives.get("/retention/").text).find_all("[role=status]")
+    assert said.attributes["id"] == "said"
 
 
 def test_previewed_periods_are_saved_and_logged_once(olives: Client, alice: User) -> None:
@@ -68,7 +91,7 @@ def test_saving_without_a_preview_shows_the_preview_first(
     old_chat(alice)
     answer = olives.post("/retention/", {"conversation_days": "30", "seal": seal}, follow=True)
     assert "Nothing was changed yet" in answer.text
-    assert "1, with 1 message" in words(answer.text)
+    assert "1 chat with 1 message" in words(answer.text)
     assert Retention.now() == Retention()
 
 

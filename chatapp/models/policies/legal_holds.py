@@ -19,7 +19,7 @@ MAX_REASON_LENGTH = 500  # characters
 LIVING = models.Q(ended_at=None)
 KEPT = "This is under a legal hold, and can't be erased until the hold is ended."
 ERASED_MEANWHILE = "This account has been erased in the meantime. There is nothing to hold."
-NOT_THEIRS = "This person has no conversation with this ID."
+NOT_THEIRS = "This person has no chat with this ID."
 HELD_ALREADY = "There is already a legal hold on this. End that one first."
 NO_HOLD = "This hold has already ended."
 

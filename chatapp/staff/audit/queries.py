@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatapp.models import AuditEvent, Invitation, Limit, ReviewSample, ReviewView, User
+from chatapp.staff.pickers.queries import MOST, named
 
 PAGE = 50
 MAX_BIGINT = 2**63 - 1
@@ -28,7 +29,7 @@ class AuditFilter:
     """A filter; "" and None mean any."""
 
     actions: Collection[str] | None = None
-    actor: str = ""  # a person's login or primary key
+    actor: str = ""  # a person's login, part of their names, or primary key
     about: str = ""  # likewise, or the primary key of the target
     since: date | None = None
     until: date | None = None  # inclusive
@@ -87,11 +88,15 @@ def references_in(values: Mapping[str, Any]) -> list[tuple[str, str, int]]:
     return [(part, name, pk) for part, name, pk in found if type(pk) is int]
 
 
-def _people(named: str) -> list[int]:
-    """Return the possible ids of a person. A number may be the id of a deleted account."""
-    numbers = [int(named)] if named.isdecimal() and int(named) <= MAX_BIGINT else []
-    person = User.by_login(named)
-    return numbers + ([person.pk] if person else [])
+def _people(typed: str) -> list[int]:
+    """Return the ids of whom a name means: by login, or else the few that it is a part of.
+
+    A number may also be the id of a deleted account.
+    """
+    numbers = [int(typed)] if typed.isdecimal() and int(typed) <= MAX_BIGINT else []
+    if person := User.by_login(typed):
+        return [*numbers, person.pk]
+    return numbers or list(User.objects.filter(named(typed)).values_list("pk", flat=True)[:MOST])
 
 
 def _midnight(day: date) -> datetime:

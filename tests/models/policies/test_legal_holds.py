@@ -100,7 +100,7 @@ def test_a_hold_covers_the_persons_own_conversation_and_is_set_once(
 ) -> None:
     conversation = with_messages(alice, "Alice's")
     for pk in (conversation.pk, uuid4()):
-        with pytest.raises(Refused, match="no conversation with this ID"):
+        with pytest.raises(Refused, match="no chat with this ID"):
             LegalHold.begin(bob, pk, "a matter", olive)
     hold = held(alice, olive, conversation)
     with pytest.raises(Refused, match="already a legal hold"):
@@ -139,4 +139,4 @@ def test_a_hold_set_during_an_erasure_waits_and_is_refused(alice: User, olive: U
         assert other.is_alive()
         conversation.delete()
     other.join()
-    assert refusals == ["This person has no conversation with this ID."]
+    assert refusals == ["This person has no chat with this ID."]

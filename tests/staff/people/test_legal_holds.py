@@ -65,7 +65,7 @@ def test_a_hold_is_set_and_ended_and_both_are_recorded(olives: Client, alice: Us
         ({"reason": ""}, "This field is required"),
         ({"reason": "x" * 501}, "at most 500 characters"),
         ({"reason": "x", "conversation": "no id"}, "valid UUID"),
-        ({"reason": "x", "conversation": str(uuid4())}, "no conversation with this ID"),
+        ({"reason": "x", "conversation": str(uuid4())}, "no chat with this ID"),
     ],
 )
 def test_an_invalid_hold_is_refused(

@@ -2,8 +2,8 @@
 
 const KEY = "review-row";
 
-const rows = () => [...document.querySelectorAll(".review-list tbody tr")];
-const boxes = () => [...document.querySelectorAll(".review-list tbody [name=rows]")];
+const rows = () => [...document.querySelectorAll(".review-list > li")];
+const boxes = () => [...document.querySelectorAll(".review-list [name=rows]")];
 const bar = document.getElementById("bulk");
 let last = null; // the check box selected last, where a Shift-click range starts
 
@@ -12,7 +12,7 @@ const present = () => rows().findIndex((row) => row.contains(document.activeElem
 function step(by) {
   const at = present();
   const next = at < 0 ? rows()[0] : rows()[at + by];
-  next?.querySelector("th a").focus();
+  next?.querySelector(".chat > a").focus();
 }
 
 function tick(box, isTicked = !box.checked) {
@@ -28,12 +28,14 @@ function tickThrough(box) {
 
 function tell() {
   const count = boxes().filter(({ checked }) => checked).length;
-  document.getElementById("ticked").textContent = count ? `${count} selected` : "None selected";
-  for (const button of bar.querySelectorAll("button")) button.disabled = !count;
+  const words = count ? `${count} selected` : "None selected";
+  document.getElementById("ticked").textContent = words;
+  bar.querySelector(".count").textContent = words;
 }
 
 function press(key) {
-  const control = bar?.querySelector(`[data-key="${key}"]`);
+  if (!boxes().some(({ checked }) => checked)) return;
+  const control = bar.querySelector(`[data-key="${key}"]`);
   if (control?.matches("select")) control.focus();
   else control?.click();
 }
@@ -41,9 +43,12 @@ function press(key) {
 const KEYS = {
   j: () => step(1),
   k: () => step(-1),
-  x: () => bar && present() >= 0 && tick(boxes()[present()]),
+  x: () => present() >= 0 && tick(boxes()[present()]),
   Escape: () => boxes().forEach((box) => tick(box, false)),
-  "/": () => document.querySelector("form.filter input:not([type=hidden])").focus(),
+  "/": () => {
+    document.querySelector("form.filter details").open = true;
+    document.querySelector("form.filter input:not([type=hidden])").focus();
+  },
   "?": () => document.getElementById("keys").showModal(),
 };
 
@@ -67,16 +72,15 @@ document.addEventListener("click", ({ target, shiftKey }) => {
 bar?.addEventListener("submit", () => {
   const ticked = boxes().findIndex(({ checked }) => checked);
   const at = present() < 0 ? ticked : present();
-  const id = rows()[at]?.querySelector("th a").id;
+  const id = rows()[at]?.querySelector(".chat > a").id;
   sessionStorage.setItem(KEY, JSON.stringify({ at, id }));
 });
 
 function comeBack({ at, id }) {
   const row = Math.min(at, rows().length - 1);
-  (document.getElementById(id) ?? rows()[row]?.querySelector("th a"))?.focus();
+  (document.getElementById(id) ?? rows()[row]?.querySelector(".chat > a"))?.focus();
 }
 
-if (bar) tell();
 const left = sessionStorage.getItem(KEY);
 sessionStorage.removeItem(KEY);
 if (left) comeBack(JSON.parse(left));

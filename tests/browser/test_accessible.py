@@ -409,10 +409,11 @@ def test_the_check_of_an_upstream(olive: Page, server: Server) -> None:
 
 
 def test_a_review(hello: Tab, olive: Page, server: Server) -> None:
-    olive.goto(f"{server.url}/review/")
-    olive.locator(".review-list tbody th a").first.click()
+    olive.goto(f"{server.url}/review/?show=all")
     expect_accessible(olive)
-    conversation = olive.url.rstrip("/").rpartition("/")[2]
+    olive.locator(".review-list .chat > a").first.click()
+    expect_accessible(olive)
+    conversation = olive.url.split("/")[4]
     open_in(olive, server.url, conversation)
     expect_accessible(olive)
     olive.get_by_role("button", name="Add a note").last.click()
@@ -463,7 +464,7 @@ def test_the_review_before_there_are_any_chats(site: Site, sit_down: SitDown) ->
     with site.server() as server:
         page = sit_down(site.olive, url=server.url).context.new_page()
         page.goto(f"{server.url}/review/")
-        expect(page.get_by_text("Nothing to review yet.")).to_be_visible()
+        expect(page.get_by_role("heading", name="Nothing needs a look")).to_be_visible()
         expect_accessible(page)
 
 

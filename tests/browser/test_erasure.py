@@ -89,8 +89,9 @@ def read(page: Page, server: Server, whose: Person) -> None:
     """Open the chat from the list by keyboard, with a reason."""
     page.goto(f"{server.url}/review/")
     assert WORD not in page.content()
-    row = page.get_by_role("row", name=whose.username)
-    expect(row).to_contain_text("1 bad")
+    row = page.get_by_role("list", name="Chats").locator("> li")
+    expect(row).to_contain_text([whose.username])
+    expect(row).to_contain_text(["Thumbs down"])
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.get_by_label("Why are you opening this chat?").fill(REASON)
@@ -162,7 +163,7 @@ def expect_on_no_page(staff: Page, reviewer: Page, server: Server, conversation:
     for path in ("people/", "usage/", "audit/", "limits/"):
         staff.goto(f"{server.url}/{path}")
         assert WORD not in staff.content()
-    reviewer.goto(f"{server.url}/review/")
+    reviewer.goto(f"{server.url}/review/?show=all")
     assert WORD not in reviewer.content()
     answer = reviewer.goto(f"{server.url}{address(conversation)}")
     assert answer

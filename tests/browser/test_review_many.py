@@ -43,12 +43,15 @@ def page(sit_down: SitDown, site: Site, server: Server, alice: Person) -> Page:
 
 
 def rows(page: Page) -> Locator:
-    return page.get_by_role("region", name="Chats").locator("tbody tr")
+    return page.get_by_role("list", name="Chats").locator("> li")
 
 
 def expect_ticked(page: Page, count: int) -> None:
-    words = f"{count} selected" if count else "None selected"
-    expect(page.locator("#ticked")).to_have_text(words)
+    bar = page.get_by_role("form", name="Selected chats")
+    if count:
+        expect(bar.locator(".count")).to_have_text(f"{count} selected")
+    else:
+        expect(bar).to_be_hidden()
     expect(rows(page).get_by_role("checkbox", checked=True)).to_have_count(count)
 
 
@@ -70,7 +73,7 @@ def test_chats_are_selected_and_decided_by_keyboard(
     expect(told).to_have_text("2 chats updated.")
     expect(rows(page).filter(has_text="Minor issue")).to_have_count(2)
     expect_ticked(page, 0)
-    expect(rows(page).nth(2).locator("th a")).to_be_focused()
+    expect(rows(page).nth(2).locator(".chat > a")).to_be_focused()
     page.keyboard.press("j")
     page.keyboard.press("x")
     page.keyboard.press("Escape")
@@ -81,7 +84,7 @@ def test_chats_are_selected_and_decided_by_keyboard(
     expect_ticked(page, 4)
     colleague = sit_down(rita).context.new_page()
     colleague.goto(page.url)
-    colleague.get_by_role("region", name="Chats").get_by_role("checkbox").nth(1).check()
+    colleague.get_by_role("list", name="Chats").get_by_role("checkbox").nth(1).check()
     colleague.get_by_role("button", name="Claim").click()
     expect(colleague.locator(".messages")).to_have_text("1 chat updated.")
     page.keyboard.press("l")

@@ -6,12 +6,25 @@ from uuid import UUID
 from django.test import Client
 from playwright.sync_api import Page, expect
 
+from tests.support.page import Element, parse
+
 LIST = "/review/"
 REASON = "A matter of <i>somebody's</i>"
 
 
 def address(conversation: UUID | str) -> str:
     return f"{LIST}{conversation}/"
+
+
+def rows_in(page: str) -> list[Element]:
+    """Return the rows of a list."""
+    found = parse(page).find_all("ul", class_="review-list")
+    return [row for one in found for row in one.elements]
+
+
+def listed_in(page: str) -> list[str]:
+    """Return the keys of the conversations in a list."""
+    return [row.find("a").attributes["href"].split("/")[2] for row in rows_in(page)]
 
 
 def opened(client: Client, conversation: UUID, reason: str = REASON) -> Any:

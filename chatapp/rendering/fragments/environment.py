@@ -37,6 +37,7 @@ FILTERS = (
     dollars,
     known_feedback,
     words.about_model,
+    words.age,
     words.day,
     words.in_zone,
     words.initials,

@@ -2,8 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+
+from django.utils import timezone
+from django.utils.timesince import timesince
 
 from chatapp.catalogue import name_of
 from chatapp.models import Message, Usage, User
@@ -147,6 +150,13 @@ def moment(value: datetime) -> str:
 
 def day(value: datetime) -> str:
     return f"{value.day} {value:%b %Y}"
+
+
+def age(value: datetime) -> str:
+    """Return how long ago something was, in the largest unit: 3 hours ago."""
+    if timezone.now() - value < timedelta(minutes=1):
+        return "just now"
+    return f"{timesince(value, depth=1)} ago"
 
 
 def in_zone(value: datetime) -> str:

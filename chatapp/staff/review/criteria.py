@@ -11,7 +11,7 @@ from datetime import time as clock_time
 from functools import cached_property
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, TextChoices
 from django.utils import timezone
 
 from chatapp.db.key_in import KeyIn
@@ -29,9 +29,19 @@ from chatapp.models.review.conversation_facets import (
     of_upstream,
 )
 from chatapp.models.review.readable import hides_names, is_reviewable, tells_names
+from chatapp.staff.review.reasons import Reason
 from chatapp.upstream.wire.reply import Ending
 
 NONE = "none"
+
+
+class Show(TextChoices):
+    """The lists of the review."""
+
+    QUEUE = "queue", "Needs a look"
+    MINE = "mine", "Claimed by you"
+    DECIDED = "decided", "Decided"
+    ALL = "all", "All chats"
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,9 @@ class ReviewFilter:
     verdict: str = ""  # or none
     claim: str = ""  # mine, other or nobody
     sample: int | None = None
+    show: str = Show.ALL
+    reason: Reason | None = None  # the queue asks for each reason on its own
+    no_reasons: tuple[Reason, ...] = ()
 
     @property
     def days(self) -> tuple[date, date]:
@@ -86,7 +99,9 @@ class ReviewFilter:
             found.append(of_model(self.model))
         if self.upstream is not None:
             found.append(of_upstream(self.upstream))
-        return found
+        if self.reason:
+            found.append(self.reason.fact)
+        return list(dict.fromkeys(found))
 
     @cached_property
     def searched(self) -> list[UUID]:
@@ -127,11 +142,19 @@ class ReviewFilter:
     def _shows_names(self) -> Q:
         return tells_names() | Q(user=self.reviewer)
 
+    @property
+    def asks_for_flags(self) -> bool:
+        return bool(self.flagged or self.category or self.reason)
+
     def flag_conditions(self, among: Collection[UUID] | None = None) -> Iterator[Q]:
         if self.flagged:
             yield flags.flagged_by(self.flagged, among=among)
         if self.category:
             yield flags.moderated_as(self.category)
+        if self.reason:
+            yield self.reason.condition(among)
+        for reason in self.no_reasons:
+            yield ~reason.condition(among)
 
     def sum_conditions(self) -> Iterator[Q]:
         if self.feedback == NONE:
@@ -161,12 +184,15 @@ class ReviewFilter:
         reviews = Review.objects.filter(pk=OuterRef("pk"))
         if self.label is not None:
             yield Q(Exists(reviews.filter(labels=self.label)))
-        if self.verdict == NONE:
-            yield ~Q(Exists(reviews.exclude(verdict="")))
-        elif self.verdict:
+        decided = Q(Exists(reviews.exclude(verdict="")))
+        if self.verdict == NONE or self.show == Show.QUEUE:
+            yield ~decided
+        if self.show == Show.DECIDED:
+            yield decided
+        if self.verdict not in ("", NONE):
             yield Q(Exists(reviews.filter(verdict=self.verdict)))
         claimed = reviews.filter(claimed_by__isnull=False, claimed_until__gt=timezone.now())
-        if self.claim == "mine":
+        if self.claim == "mine" or self.show == Show.MINE:
             yield Q(Exists(claimed.filter(claimed_by=self.reviewer)))
         if self.claim == "other":
             yield Q(Exists(claimed.exclude(claimed_by=self.reviewer)))

@@ -29,6 +29,7 @@ from chatapp.staff.review.matches import Matches
 from chatapp.staff.review.names import Names
 from chatapp.staff.review.pages import page_of
 from chatapp.staff.review.positions import ReviewPosition
+from chatapp.staff.review.queue import Queue, found_by
 from chatapp.staff.review.rows import Row, rows_of
 from chatapp.staff.usage.spreadsheets import no_formula
 
@@ -62,7 +63,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
     write = csv_of if kind == "csv" else json_of
     name = f"review-{timezone.now():%Y-%m-%d}.{kind}"
     return StreamingHttpResponse(
-        _lines(Matches(form.parsed), request.session.session_key or "", named, write),
+        _lines(found_by(form.parsed), request.session.session_key or "", named, write),
         content_type=TYPES[kind],
         headers={
             "Content-Disposition": f'attachment; filename="{name}"',
@@ -72,7 +73,10 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 
 async def _lines(
-    matches: Matches, session_key: str, named: Named, write: Callable[[dict[str, object]], str]
+    matches: Matches | Queue,
+    session_key: str,
+    named: Named,
+    write: Callable[[dict[str, object]], str],
 ) -> AsyncIterator[str]:
     """Yield the file's lines.
 
@@ -91,7 +95,7 @@ async def _lines(
 
 
 def _some(
-    matches: Matches, position: ReviewPosition | None, session_key: str
+    matches: Matches | Queue, position: ReviewPosition | None, session_key: str
 ) -> tuple[list[Row], ReviewPosition | None]:
     if not person_of(session_key).reviews:
         raise PermissionDenied("This page is for reviewers.")

@@ -24,7 +24,7 @@ from chatapp.models import (
 from chatapp.models.accounts.pseudonyms import by_pseudonym
 from chatapp.models.billing.prices import DOLLAR
 from chatapp.models.review import flags
-from chatapp.staff.review.criteria import NONE, ReviewFilter
+from chatapp.staff.review.criteria import NONE, ReviewFilter, Show
 from chatapp.staff.review.positions import ReviewPosition
 from chatapp.upstream.wire.reply import Ending
 
@@ -141,11 +141,16 @@ class FilterForm(forms.Form):
     search = forms.UUIDField(
         required=False, widget=forms.HiddenInput, error_messages={"invalid": SEARCH_IS_OVER}
     )
+    show = forms.ChoiceField(required=False, choices=Show.choices, widget=forms.HiddenInput)
     after = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
 
-    def __init__(self, *arguments: Any, reviewer: User, **named: Any) -> None:
+    def __init__(
+        self, *arguments: Any, reviewer: User, without_filter: Show = Show.ALL, **named: Any
+    ) -> None:
+        """`without_filter` is the list to show if no field is sent."""
         super().__init__(*arguments, **named)
         self.reviewer = reviewer
+        self.without_filter = without_filter
         self._is_pseudonym = False
 
     def clean_person(self) -> User | None:
@@ -194,7 +199,16 @@ class FilterForm(forms.Form):
             for name, value in self.cleaned_data.items()
             if name not in NOT_OF_A_FILTER and value not in (None, "")
         }
+        wanted["show"] = self.shown
         return ReviewFilter(self.reviewer, by_pseudonym=self._is_pseudonym, **wanted)
+
+    @property
+    def shown(self) -> Show:
+        """The list that is shown. An address with filters only means all chats."""
+        if named := self.data.get("show"):
+            return Show(named) if named in Show else Show.ALL
+        has_fields = any(name in self.data for name in self.fields)
+        return Show.ALL if has_fields else self.without_filter
 
     @property
     def position(self) -> ReviewPosition | None:
@@ -209,6 +223,15 @@ class FilterForm(forms.Form):
             for name in self.fields
             if name not in NOT_OF_A_FILTER and self.data.get(name)
         }
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.sent.keys() - {"show"})
+
+    @property
+    def listed(self) -> dict[str, str]:
+        """`sent`, or the name of the list if it has no filter: the query of its address."""
+        return self.sent or {"show": self.shown}
 
     @property
     def kept(self) -> dict[str, str]:
@@ -249,4 +272,4 @@ class FilterForm(forms.Form):
 
     @property
     def asks_for_less_common(self) -> bool:
-        return any(one.name in self.sent for one in self.less_common)
+        return any(one.errors for one in self.less_common)

@@ -7,9 +7,11 @@ from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Review, ReviewLabel, ReviewView, User, audit
+from chatapp.staff.review.chips import chips_of
+from chatapp.staff.review.criteria import Show
 from chatapp.staff.review.filters import FilterForm
-from chatapp.staff.review.matches import Matches
 from chatapp.staff.review.pages import page_of
+from chatapp.staff.review.queue import found_by
 from chatapp.staff.review.return_link import query_of
 from chatapp.staff.review.rows import Row, rows_of
 
@@ -18,7 +20,7 @@ from chatapp.staff.review.rows import Row, rows_of
 @reviewers_only
 def conversations(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
-    form = FilterForm(request.GET, reviewer=request.user)
+    form = FilterForm(request.GET, reviewer=request.user, without_filter=Show.QUEUE)
     rows: list[Row] = []
     following = None
     if form.is_valid():
@@ -26,12 +28,16 @@ def conversations(request: HttpRequest) -> HttpResponse:
         with transaction.atomic():
             detail = {"asked": form.recorded} if form.sent else {}
             audit.record("conversations.listed", actor=request.user, detail=detail)
-        keys, following = page_of(Matches(form.parsed), form.position)
+        keys, following = page_of(found_by(form.parsed), form.position)
         rows = rows_of(keys, request.user)
     context = {
         "form": form,
         "rows": rows,
-        "sent": form.sent,
+        "lists": Show.choices,
+        "shown": form.shown,
+        "sent": form.listed,
+        "is_filtered": form.is_filtered,
+        "chips": list(chips_of(form)),
         "return_query": query_of(form) if form.is_valid() else "",
         "following": following,
         "search": form.is_valid() and form.cleaned_data["search"],

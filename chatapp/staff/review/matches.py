@@ -29,6 +29,9 @@ class Matches:
     def __init__(self, wanted: ReviewFilter) -> None:
         self.wanted = wanted
 
+    def position_of(self, conversation: Conversation) -> ReviewPosition:
+        return ReviewPosition(conversation.updated_at, conversation.pk)
+
     def conversations(self) -> QuerySet[Conversation]:
         """Return all of them, last used first."""
         of_reply = list(self.wanted.reply_conditions())
@@ -79,7 +82,7 @@ class Matches:
     def _proven(self, keys: Collection[UUID]) -> Collection[UUID]:
         """Return those of the keys that also match the costly conditions."""
         wanted = self.wanted
-        if wanted.flagged or wanted.category or asks_for_flags():
+        if wanted.asks_for_flags or asks_for_flags():
             flagged = Conversation.objects.filter(
                 *wanted.flag_conditions(keys), is_reviewable(among=keys), KeyIn(keys)
             )

@@ -11,6 +11,7 @@ from chatapp.models import Conversation
 from chatapp.staff.review.criteria import ReviewFilter
 from chatapp.staff.review.matches import Matches
 from chatapp.staff.review.positions import ReviewPosition
+from chatapp.staff.review.queue import Queue, found_by
 
 PAGE = 50
 NEIGHBOUR_BATCH = 8  # candidates read to find one neighbour
@@ -23,7 +24,7 @@ Neighbours = tuple[UUID | None, UUID | None]
 
 
 def page_of(
-    matches: Matches, after: ReviewPosition | None
+    matches: Matches | Queue, after: ReviewPosition | None
 ) -> tuple[list[UUID], ReviewPosition | None]:
     """Return the keys of a page, and the position of the last one if there are more, else None."""
     with _planned_for_few_rows():
@@ -33,15 +34,16 @@ def page_of(
 
 
 def neighbours_of(conversation: Conversation, wanted: ReviewFilter) -> Neighbours:
-    """Return the keys of the next older and the next newer conversation that match.
+    """Return the keys of the conversations below and above one in the list of a filter.
 
     `conversation` itself need not match, or no longer.
     """
-    matches, position = Matches(wanted), ReviewPosition(conversation.updated_at, conversation.pk)
+    matches = found_by(wanted)
     with _planned_for_few_rows():
-        older = next(matches.positions(position, count=NEIGHBOUR_BATCH), None)
-        newer = next(matches.positions(position, count=NEIGHBOUR_BATCH, upwards=True), None)
-    return (older.pk if older else None), (newer.pk if newer else None)
+        position = matches.position_of(conversation)
+        below = next(matches.positions(position, count=NEIGHBOUR_BATCH), None)
+        above = next(matches.positions(position, count=NEIGHBOUR_BATCH, upwards=True), None)
+    return (below.pk if below else None), (above.pk if above else None)
 
 
 @contextmanager

@@ -1,10 +1,15 @@
-"""Positions in the review list, which is ordered by the time of last use, newest first."""
+"""Positions in the review list, which is ordered by the time of last use, newest first.
+
+In the queue, urgency comes before that.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db.models import Q
+
+from chatapp.staff.review.reasons import URGENCIES
 
 
 @dataclass(frozen=True)
@@ -13,16 +18,19 @@ class ReviewPosition:
 
     used: datetime
     pk: UUID
+    urgency: int = 0  # in the queue
 
     def __str__(self) -> str:
-        return f"{self.used.isoformat()}/{self.pk}"
+        return f"{self.used.isoformat()}/{self.pk}/{self.urgency}"
 
     @classmethod
     def read(cls, text: str) -> "ReviewPosition":
         """Parse the text form. Raises `ValueError` if it is not valid."""
-        used, _, pk = text.partition("/")
+        used, pk, urgency = (*text.split("/"), "0")[:3]
+        if urgency not in map(str, range(len(URGENCIES))):
+            raise ValueError("There is no such urgency.")
         try:
-            return cls(datetime.fromisoformat(used).astimezone(UTC), UUID(pk))
+            return cls(datetime.fromisoformat(used).astimezone(UTC), UUID(pk), int(urgency))
         except OverflowError as error:
             raise ValueError("The time is out of range.") from error
 

@@ -24,12 +24,10 @@ NO_NEIGHBOURS: Neighbours = (None, None)
 
 
 def query_of(form: FilterForm) -> str:
-    """Return the query for the links of a list that has been recorded; "" if it has no filter."""
-    shown = form.sent
+    """Return the query for the links of a list that has been recorded."""
+    shown = form.listed
     if after := form.data.get("after"):
         shown["after"] = after
-    if not shown:
-        return ""
     signed = signing.dumps([form.reviewer.pk, shown], salt=SALT, compress=True)
     return f"?{urlencode({'came': signed})}"
 

@@ -18,6 +18,7 @@ from chatapp.models import Conversation, Review, ReviewPolicy, Usage, User
 from chatapp.models.review.flags import rules_of
 from chatapp.staff.review.criteria import replies_of
 from chatapp.staff.review.names import Names
+from chatapp.staff.review.reasons import BROKEN
 
 WITHOUT_SAYING = ("", "complete", "streaming")
 """Endings that a row does not mention."""
@@ -74,13 +75,22 @@ class Row:
         ]
 
     @property
-    def noticed(self) -> list[str]:
-        """Flags, endings and feedback, in words."""
+    def why(self) -> list[str]:
+        """Why it needs a look, in words, most urgent first."""
         return [
-            *([f"Flagged by {' and '.join(self.flagged_by)}"] if self.flagged_by else []),
-            *(f"{count} {one.replace('_', ' ')}" for one, count in sorted(self.endings.items())),
-            *([f"{self.feedback['up']} good"] if self.feedback["up"] else []),
-            *([f"{self.feedback['down']} bad"] if self.feedback["down"] else []),
+            *(["Flagged by moderation"] if self.is_flagged else []),
+            *(f"Flagged by the rule {name}" for name in self.rules),
+            *([_counted("thumbs down", self.feedback["down"])] if self.feedback["down"] else []),
+            *(_counted(one, self.endings[one]) for one in BROKEN if one in self.endings),
+        ]
+
+    @property
+    def also(self) -> list[str]:
+        """Other endings and feedback, in words."""
+        others = sorted(self.endings.keys() - BROKEN)
+        return [
+            *(_counted(one, self.endings[one]) for one in others),
+            *([_counted("thumbs up", self.feedback["up"])] if self.feedback["up"] else []),
         ]
 
     def add(self, replies: _ReplyGroup) -> None:
@@ -94,6 +104,11 @@ class Row:
             self.endings[replies.ending] += replies.number
         if replies.rating:
             self.feedback[replies.rating] += replies.number
+
+
+def _counted(what: str, count: int) -> str:
+    words = what.replace("_", " ").capitalize()
+    return words if count == 1 else f"{words} ({count:,})"
 
 
 def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:

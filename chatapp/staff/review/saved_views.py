@@ -17,7 +17,7 @@ from chatapp.models import Refused, ReviewSample, ReviewView, User, audit
 from chatapp.models.review.saved_views import MAX_NAME_LENGTH
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.forms import SentForm
-from chatapp.staff.review.matches import Matches
+from chatapp.staff.review.queue import found_by
 from chatapp.text.visible import VisibleCharField
 
 NAMELESS = {"required": "Enter a name first."}
@@ -56,7 +56,7 @@ def save_view(request: HttpRequest) -> HttpResponse:
         messages.error(request, form.refusal)
     elif "person" in filters.errors:
         messages.error(request, "Nothing was saved, because no one has this name.")
-    elif not values:
+    elif not filters.is_filtered:
         messages.error(request, "Filter the list first. A view saves the filter.")
     else:
         name, is_shared = form.cleaned_data["name"], form.cleaned_data["is_shared"]
@@ -109,7 +109,7 @@ def _drawn(name: str, share: Decimal, filters: FilterForm, by: User) -> ReviewSa
     """Draw and record a sample, again if a conversation is deleted meanwhile. Raises `Refused`."""
     for _ in range(TRIES):
         with suppress(IntegrityError), transaction.atomic():
-            found = Matches(filters.parsed).conversations().order_by()
+            found = found_by(filters.parsed).conversations().order_by()
             drawn = ReviewSample.draw(name, share, found, by, filters.kept)
             detail = {"asked": _recorded(filters), "share": str(share), "size": drawn.size}
             audit.record("reviewsample.drawn", actor=by, about=drawn, detail=detail)

@@ -46,8 +46,9 @@ def search(request: HttpRequest) -> HttpResponse:
     form = WordsForm(request.POST)
     wanted = FilterForm(request.POST, reviewer=request.user)
     sent, filters = wanted.sent, wanted.recorded
-    sent.pop("search", None)
-    filters.pop("search", None)
+    for name in ("search", "show"):  # a search finds all chats, with a verdict or without
+        sent.pop(name, None)
+        filters.pop(name, None)
     if form.is_valid():
         with transaction.atomic():
             begun = ReviewSearch.begin(request.user, **form.cleaned_data)

@@ -30,27 +30,29 @@ from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
 from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of
 from tests.support.page import Element, parse
+from tests.support.reviewer import listed_in, rows_in
 from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db
 
 LIST = "/review/"
-NONE = "\N{EN DASH}"
 
 
 def rows(client: Client, **asked: Any) -> list[Element]:
-    page = parse(client.get(LIST, asked).text)
-    return [row for body in page.find_all("tbody") for row in body.find_all("tr")]
+    """Return the rows of all chats, or of those that match."""
+    return rows_in(client.get(LIST, asked or {"show": "all"}).text)
 
 
 def found(client: Client, **asked: Any) -> list[str]:
-    """Return the keys of the conversations listed."""
-    return [row.find("a").attributes["href"].split("/")[-2] for row in rows(client, **asked)]
+    """Return the keys of all chats, or of those that match."""
+    return listed_in(client.get(LIST, asked or {"show": "all"}).text)
 
 
-def cells(row: Element) -> list[str]:
-    """Return the text of the cells, without the checkbox."""
-    return [" ".join(cell.text.split()) for cell in row.elements[1:]]
+def words(row: Element) -> list[str]:
+    """Return the text of a row: the person, why it needs a look, figures, labels and state."""
+    parts = [*row.find("div").elements, *row.elements[2:]]
+    texts = [[one.text for one in part.find_all("li")] or [part.text] for part in parts]
+    return [" ".join(", ".join(some).split()) for some in texts]
 
 
 def reply_in(conversation: Conversation) -> Message:
@@ -88,12 +90,14 @@ def test_a_row_shows_outcomes_and_no_text(ritas: Client, begin: Begin, alice: Us
     review.decide("serious", rita)
     review.claim(rita)
     review.label([ReviewLabel.objects.create(name="<b>bold</b>")])
-    page = ritas.get(LIST).text
+    page = ritas.get(LIST, {"show": "all"}).text
     [row] = rows(ritas)
-    assert cells(row)[1:] == [
-        *("alice", "1", "1,000", "$0.02", "<b>big</b>"),
-        "Flagged by moderation and the person, 1 cut off, 1 bad",
-        "Serious issue<b>bold</b>claimed by rita",
+    assert words(row) == [
+        "alice",
+        "Flagged by moderation, Thumbs down, Cut off",
+        "1 reply · <b>big</b> · 1,000 tokens · $0.02",
+        "<b>bold</b>",
+        "just now Serious issue claimed by rita",
     ]
     assert "<b>" not in page
     assert not [word for word in (TITLE, PROMPT, ANSWER, "qnoteq") if word in page]
@@ -102,7 +106,7 @@ def test_a_row_shows_outcomes_and_no_text(ritas: Client, begin: Begin, alice: Us
 def test_deleted_replies_are_not_counted(ritas: Client, begin: Begin) -> None:
     begin(cost=10**9, is_flagged=True, deleted_at=timezone.now())
     [row] = rows(ritas)
-    assert cells(row)[2:] == ["0", "0", NONE, NONE, NONE, NONE]
+    assert words(row) == ["alice", "0 replies", "just now"]
     assert found(ritas, flagged="any") == found(ritas, model="one") == []
     assert found(ritas, cost="0.000000001") == found(ritas, replies="1") == []
     assert found(ritas, characters=len(PROMPT)) != []
@@ -116,7 +120,7 @@ def test_the_cost_of_the_title_counts_in_row_and_filter(
     title = Usage.nothing().of_title(conversation.pk, alice.pk, connected, "small")
     title.cost = 10**7
     Usage.book([title])
-    assert cells(rows(ritas)[0])[4] == "$0.02"
+    assert "$0.02" in words(rows(ritas)[0])[1]
     assert found(ritas, cost="0.02") == [str(conversation.pk)]
     assert found(ritas, cost="0.020000001") == []
 
@@ -252,7 +256,7 @@ def test_an_invalid_filter_shows_an_error_and_no_rows(
     assert page.status_code == 200
     assert 'role="alert"' in page.text
     assert "Nothing is shown" in page.text
-    assert not parse(page.text).find_all("tbody")
+    assert not rows_in(page.text)
     assert ritas.get("/review/export/", {"format": "csv", name: value}).status_code == 302
 
 
@@ -304,11 +308,9 @@ def test_pages_list_each_chat_once_without_gaps(
     seen: list[str] = []
     path = f"{LIST}?{asked}"
     while True:
-        page = parse(ritas.get(path).text)
-        seen += [
-            row.find("a").attributes["href"].split("/")[-2]
-            for row in page.find("tbody").find_all("tr")
-        ]
+        text = ritas.get(path).text
+        page = parse(text)
+        seen += listed_in(text)
         older = [link for link in page.find_all("a") if link.attributes.get("rel") == "next"]
         if not older:
             break
@@ -357,15 +359,18 @@ def test_a_filter_by_pseudonym_is_recorded_as_typed(
     assert AuditEvent.objects.latest("sequence").detail.values["asked"] == {"person": name}
 
 
-def test_the_number_of_queries_does_not_grow_with_the_rows(ritas: Client, begin: Begin) -> None:
-    review_of(begin()).label([ReviewLabel.objects.create(name="odd")])
-    ritas.get(LIST)
+@pytest.mark.parametrize("show", ["all", "queue"])
+def test_the_number_of_queries_does_not_grow_with_the_rows(
+    ritas: Client, begin: Begin, show: str
+) -> None:
+    review_of(begin(is_flagged=True)).label([ReviewLabel.objects.create(name="odd")])
+    ritas.get(LIST, {"show": show})
     with CaptureQueriesContext(connection) as of_one:
-        ritas.get(LIST)
+        ritas.get(LIST, {"show": show})
     for _ in range(8):
-        review_of(begin(replies=2))
+        review_of(begin(replies=2, is_flagged=True))
     with CaptureQueriesContext(connection) as of_many:
-        ritas.get(LIST)
+        ritas.get(LIST, {"show": show})
     assert len(of_many) == len(of_one)
 
 
@@ -386,7 +391,14 @@ def test_the_list_is_for_reviewers_and_links_to_no_administrator_page(
 
 
 def test_an_empty_list_says_what_to_do(ritas: Client, olives: Client, begin: Begin) -> None:
-    assert "Nothing to review yet" in ritas.get(LIST).text
-    assert "/policy/" in olives.get(LIST).text
+    for show, sentence in (
+        ("queue", "Nothing needs a look"),
+        ("mine", "You have claimed no chat"),
+        ("decided", "No verdicts yet"),
+        ("all", "Nothing to review yet"),
+    ):
+        assert sentence in ritas.get(LIST, {"show": show}).text
+    assert "See the policy" in olives.get(LIST, {"show": "all"}).text
     begin()
+    assert "Nothing needs a look" in ritas.get(LIST).text
     assert "No chats match" in ritas.get(LIST, {"flagged": "any"}).text

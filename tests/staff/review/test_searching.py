@@ -23,6 +23,7 @@ from chatapp.text.indexing import terms
 from tests.search.conftest import written
 from tests.staff.review.test_exports import parts
 from tests.support.page import parse
+from tests.support.reviewer import listed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -30,20 +31,12 @@ LIST, SEARCH = "/review/", "/review/search/"
 REASON = "A <i>complaint</i>"
 
 
-def rows(page: str) -> list[str]:
-    return [
-        row.find("a").attributes["href"].split("/")[-2]
-        for body in parse(page).find_all("tbody")
-        for row in body.find_all("tr")
-    ]
-
-
 def searched(client: Client, words: str, **fields: Any) -> Any:
     return client.post(SEARCH, {"words": words, "reason": REASON} | fields)
 
 
 def found(client: Client, words: str, **fields: Any) -> list[str]:
-    return rows(client.get(searched(client, words, **fields)["Location"]).text)
+    return listed_in(client.get(searched(client, words, **fields)["Location"]).text)
 
 
 def test_a_search_needs_a_reason_and_puts_nothing_in_the_url(
@@ -60,7 +53,7 @@ def test_a_search_needs_a_reason_and_puts_nothing_in_the_url(
     assert (event.detail.values["words"], event.detail.values["reason"]) == ("QCánaryq", REASON)
     assert event.actor == User.objects.get(username="rita").pk
     page = ritas.get(answer["Location"]).text
-    assert rows(page) == [str(second.pk), str(first.pk)]
+    assert listed_in(page) == [str(second.pk), str(first.pk)]
     assert "Of the" not in page
     assert "QCánaryq" in page  # what rita typed
     assert found(ritas, "qcanaryq nothing") == []
@@ -88,8 +81,8 @@ def test_a_search_combines_with_the_other_filters(
     written(bob, connected, "Two", "Of the canary")
     assert found(ritas, "canary", person="alice") == [str(first.pk)]
     where = searched(ritas, "canary")["Location"]
-    assert rows(ritas.get(f"{where}&person=alice").text) == [str(first.pk)]
-    assert rows(ritas.get(f"{where}&flagged=any").text) == []
+    assert listed_in(ritas.get(f"{where}&person=alice").text) == [str(first.pk)]
+    assert listed_in(ritas.get(f"{where}&flagged=any").text) == []
     page = ritas.get(f"{where}&person=alice").text
     search = ReviewSearch.objects.latest("ends_at")
     assert f'name="search" value="{search.pk}"' in page
@@ -132,13 +125,13 @@ def test_a_search_belongs_to_its_reviewer_and_expires(
     written(alice, connected, "One", "Of the canary")
     assert searched(alices, "canary").status_code == 403
     where = searched(ritas, "canary")["Location"]
-    assert len(rows(ritas.get(where).text)) == 1
+    assert len(listed_in(ritas.get(where).text)) == 1
     for client in (olives, ritas):
         if client is ritas:
             ReviewSearch.objects.update(ends_at=timezone.now() - timedelta(seconds=1))
         page = client.get(where).text
         assert "This search has expired" in page
-        assert rows(page) == []
+        assert listed_in(page) == []
     assert "This search has expired" in ritas.get(f"{LIST}?search=odd").text
     searched(ritas, "canary")
     assert ReviewSearch.objects.count() == 1
@@ -151,9 +144,9 @@ def test_results_have_pages(
     several = [str(written(alice, connected, "A", "Of the canary").pk) for _ in range(3)]
     where = searched(ritas, "canary")["Location"]
     page = ritas.get(where).text
-    assert rows(page) == several[:0:-1]
+    assert listed_in(page) == several[:0:-1]
     older = parse(page).find("a", rel="next").attributes["href"]
-    assert rows(ritas.get(older).text) == several[:1]
+    assert listed_in(ritas.get(older).text) == several[:1]
 
 
 def test_a_search_for_a_common_word_finds_the_newest_and_says_so(
@@ -189,8 +182,8 @@ def test_an_earlier_end_day_finds_older_chats(
     for name, count in {"NEWEST": 2, "MAX_ENTRIES": 1, "COMMON": common}.items():
         monkeypatch.setattr(full_text_everywhere, name, count)
     where = searched(ritas, "canary")["Location"]
-    assert rows(ritas.get(where).text) == [str(new.pk)]
-    assert rows(ritas.get(f"{where}&until={month_ago:%Y-%m-%d}").text) == [str(old.pk)]
+    assert listed_in(ritas.get(where).text) == [str(new.pk)]
+    assert listed_in(ritas.get(f"{where}&until={month_ago:%Y-%m-%d}").text) == [str(old.pk)]
 
 
 @pytest.mark.parametrize("common", [1, 6, 9])

@@ -13,6 +13,7 @@ from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
 from tests.staff.review.conftest import Begin, review_of
 from tests.support.page import parse
+from tests.support.reviewer import listed_in, rows_in
 
 pytestmark = pytest.mark.django_db
 
@@ -25,8 +26,8 @@ def links_of(client: Client, address: str) -> dict[str, str]:
 
 
 def first_of(client: Client, **asked: str) -> str:
-    page = parse(client.get("/review/", asked).text)
-    return str(page.find("tbody").find_all("a")[0].attributes["href"])
+    row = rows_in(client.get("/review/", asked).text)[0]
+    return str(row.find("a").attributes["href"])
 
 
 def key_in(address: str) -> str:
@@ -93,8 +94,8 @@ def test_candidates_that_do_not_match_are_skipped_over_many_days(
         other, failed = both.messages.filter(role=Message.Role.ASSISTANT)
         Message.objects.filter(pk=other.pk).update(ending=Ending.COMPLETE)
         Message.objects.filter(pk=failed.pk).update(model="two")
-    page = parse(ritas.get("/review/", asked := {"model": "one", "ending": "failed"}).text)
-    assert [key_in(one.attributes["href"]) for one in page.find("tbody").find_all("a")] == wanted
+    page = ritas.get("/review/", asked := {"model": "one", "ending": "failed"}).text
+    assert listed_in(page) == wanted
     walk = [first_of(ritas, **asked)]
     while older := links_of(ritas, walk[-1]).get("o"):
         walk.append(older)

@@ -1,0 +1,35 @@
+"""The filters that a list has, each with the address of the list without it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.forms import BoundField, ModelChoiceField
+from django.utils.http import urlencode
+
+from chatapp.staff.review.filters import FilterForm
+
+HIDDEN = {"show", "search"}
+
+
+@dataclass(frozen=True)
+class Chip:
+    label: str
+    value: str
+    rest: str  # the query without it
+
+
+def chips_of(form: FilterForm) -> Iterator[Chip]:
+    filters = {**form.sent, "show": form.shown}
+    for name in form.sent:
+        if name not in HIDDEN:
+            rest = {other: value for other, value in filters.items() if other != name}
+            yield Chip(str(form[name].label), _words(form, form[name]), urlencode(rest))
+
+
+def _words(form: FilterForm, bound: BoundField) -> str:
+    """Return the value as the form shows it, or as it was typed if it is not valid."""
+    field, typed = bound.field, str(bound.data)
+    if isinstance(field, ModelChoiceField):
+        return str(form.cleaned_data.get(bound.name) or typed)
+    choices = {str(value): str(words) for value, words in getattr(field, "choices", ())}
+    return choices.get(typed, typed)

@@ -1,0 +1,76 @@
+"""Why a chat needs a look: it is flagged, its person gave a thumbs down, or a reply broke off.
+
+A facet finds the candidates of a reason, and a condition proves it.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Case, Exists, OuterRef, Q, Value, When
+
+from chatapp.db.key_in import KeyIn
+from chatapp.models import Conversation, Feedback, Message
+from chatapp.models.review import flags
+from chatapp.models.review.conversation_facets import of_ending, of_feedback, of_flag
+from chatapp.upstream.wire.reply import Ending
+
+BROKEN = (
+    Ending.FAILED,
+    Ending.CUT_OFF,
+    Ending.TIMED_OUT,
+    Ending.NO_ANSWER,
+    Ending.CONTENT_FILTER,
+)
+"""Endings that a reviewer should look at."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    fact: str
+    flag: str = ""  # a source of flags
+    ending: str = ""
+
+    def condition(self, among: Collection[UUID] | None = None) -> Q:
+        """Return the condition; with `among`, only messages of these conversations are read."""
+        if self.flag:
+            return flags.flagged_by(self.flag, among=among)
+        replies = Message.objects.filter(
+            role=Message.Role.ASSISTANT, deleted_at=None, ending=self.ending
+        )
+        if among is not None:
+            replies = replies.filter(KeyIn(among, "conversation_id"))
+        return Q(Exists(replies.filter(conversation=OuterRef("pk"))))
+
+
+URGENCIES: tuple[tuple[Reason, ...], ...] = (
+    (
+        Reason(of_flag(flags.MODERATION), flag=flags.MODERATION),
+        Reason(of_flag(flags.RULE), flag=flags.RULE),
+    ),
+    (Reason(of_feedback(Feedback.Rating.DOWN), flag=flags.PERSON),),
+    tuple(Reason(of_ending(ending), ending=ending) for ending in BROKEN),
+)
+"""The most urgent reasons first."""
+
+
+def needs_a_look() -> Q:
+    """Return the condition that any reason is true of a conversation."""
+    found = Q(pk__in=[])
+    for reasons in URGENCIES:
+        for reason in reasons:
+            found |= reason.condition()
+    return found
+
+
+def urgency_of(conversation: Conversation) -> int:
+    """Return the position in `URGENCIES`; the last one if no reason is true any more."""
+    cases = [
+        When(reason.condition(), then=Value(urgency))
+        for urgency, reasons in enumerate(URGENCIES)
+        for reason in reasons
+    ]
+    found = Conversation.objects.filter(pk=conversation.pk).values_list(
+        Case(*cases, default=Value(len(URGENCIES) - 1)), flat=True
+    )
+    return found.first() or 0

@@ -1,0 +1,155 @@
+"""The queue: chats that need a look and have no verdict, the most urgent first."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatapp.models import Conversation, Feedback, ReviewRule, RuleFinding, User
+from chatapp.upstream.wire.reply import Ending
+from tests.staff.review.conftest import Begin, review_of
+from tests.staff.review.test_lists import found, reply_in, rows, words
+from tests.staff.review.test_stepping import first_of, key_in, links_of
+from tests.support.page import parse
+from tests.support.reviewer import listed_in
+
+pytestmark = pytest.mark.django_db
+
+Disliked = Callable[[], Conversation]
+
+
+@pytest.fixture
+def disliked(begin: Begin) -> Disliked:
+    def disliked() -> Conversation:
+        conversation = begin()
+        Feedback.give(reply_in(conversation), Feedback.Rating.DOWN, None)
+        return conversation
+
+    return disliked
+
+
+def ruled(conversation: Conversation) -> Conversation:
+    rule, _ = ReviewRule.objects.get_or_create(name="Names", kind="words", text="none")
+    RuleFinding.objects.create(rule=rule, conversation=conversation, message=reply_in(conversation))
+    return conversation
+
+
+def queue(client: Client, **asked: str) -> list[str]:
+    return found(client, show="queue", **asked)
+
+
+def keys(*conversations: Conversation) -> list[str]:
+    return [str(one.pk) for one in conversations]
+
+
+def test_only_chats_that_need_a_look_are_listed_and_the_most_urgent_come_first(
+    ritas: Client, begin: Begin, disliked: Disliked
+) -> None:
+    moderated = begin(is_flagged=True)
+    older, cut_off = disliked(), begin(ending=Ending.CUT_OFF)
+    by_a_rule, newer = ruled(begin()), disliked()
+    failed = begin(ending=Ending.FAILED)
+    begin(), begin(ending=Ending.STOPPED)
+    Feedback.give(reply_in(begin()), Feedback.Rating.UP, None)
+    expected = keys(by_a_rule, moderated, newer, older, failed, cut_off)
+    assert queue(ritas) == expected
+    assert listed_in(ritas.get("/review/").text) == expected
+
+
+def test_each_row_says_why_it_needs_a_look(ritas: Client, begin: Begin) -> None:
+    conversation = ruled(begin(is_flagged=True, ending=Ending.TIMED_OUT, replies=2))
+    Feedback.give(reply_in(conversation), Feedback.Rating.DOWN, None)
+    [row] = rows(ritas, show="queue")
+    assert words(row)[1] == (
+        "Flagged by moderation, Flagged by the rule Names, Thumbs down, Timed out (2)"
+    )
+
+
+def test_a_chat_with_several_reasons_is_listed_once(
+    ritas: Client, begin: Begin, disliked: Disliked
+) -> None:
+    every = ruled(begin(is_flagged=True, ending=Ending.FAILED))
+    Feedback.give(reply_in(every), Feedback.Rating.DOWN, None)
+    assert queue(ritas) == keys(every)
+
+
+def test_a_chat_leaves_with_its_verdict_and_when_its_reason_is_gone(
+    ritas: Client, begin: Begin, disliked: Disliked
+) -> None:
+    one, other = begin(is_flagged=True), disliked()
+    review_of(one).decide("fine", User.objects.get(username="rita"))
+    assert queue(ritas) == keys(other)
+    assert found(ritas, show="decided") == keys(one)
+    Feedback.give(reply_in(other), None, None)
+    assert queue(ritas) == []
+
+
+def test_a_flag_that_is_gone_leaves_the_less_urgent_reason(
+    ritas: Client, begin: Begin, disliked: Disliked
+) -> None:
+    was_flagged = begin(is_flagged=True, ending=Ending.FAILED)
+    was_flagged.messages.update(is_flagged=False)
+    down = disliked()
+    assert queue(ritas) == keys(down, was_flagged)
+
+
+def test_the_lists_show_what_is_claimed_and_decided(ritas: Client, begin: Begin) -> None:
+    mine, theirs, decided = begin(), begin(), begin()
+    rita, olive = User.objects.get(username="rita"), User.objects.create_user("o", reviews=True)
+    review_of(mine).claim(rita)
+    review_of(theirs).claim(olive)
+    review_of(decided).decide("unclear", olive)
+    assert found(ritas, show="mine") == keys(mine)
+    assert found(ritas, show="decided") == keys(decided)
+    assert found(ritas, show="all") == keys(decided, theirs, mine)
+
+
+def test_a_filter_narrows_the_queue(ritas: Client, begin: Begin, bob: User) -> None:
+    begin(is_flagged=True)
+    his = begin(bob, is_flagged=True, model="two")
+    failed = begin(bob, ending=Ending.FAILED)
+    assert queue(ritas, person="bob") == keys(his, failed)
+    assert queue(ritas, model="two") == queue(ritas, flagged="any", person="bob") == keys(his)
+    assert queue(ritas, verdict="fine") == []
+
+
+@pytest.mark.parametrize("page", [1, 2, 3])
+def test_pages_of_the_queue_have_no_gaps(
+    ritas: Client,
+    begin: Begin,
+    disliked: Disliked,
+    monkeypatch: pytest.MonkeyPatch,
+    page: int,
+) -> None:
+    monkeypatch.setattr("chatapp.staff.review.pages.PAGE", page)
+    for _ in range(2):
+        begin(is_flagged=True), ruled(begin(is_flagged=True)), disliked()
+        begin(ending=Ending.FAILED), begin(ending=Ending.CUT_OFF)
+    used = timezone.now() - timedelta(days=2)
+    Conversation.objects.filter(pk__in=Conversation.objects.all()[3:7]).update(updated_at=used)
+    seen: list[str] = []
+    path = "/review/"
+    while path:
+        text = ritas.get(path).text
+        seen += listed_in(text)
+        path = "".join(link.attributes["href"] for link in parse(text).find_all("a", rel="next"))
+    assert len(seen) == len(set(seen)) == 10
+    monkeypatch.undo()
+    assert seen == queue(ritas)
+
+
+def test_one_steps_through_the_queue_in_its_order(
+    ritas: Client, begin: Begin, disliked: Disliked
+) -> None:
+    begin(ending=Ending.FAILED), disliked(), begin(), begin(is_flagged=True), disliked()
+    expected = queue(ritas)
+    walk = [first_of(ritas)]
+    while after := links_of(ritas, walk[-1]).get("o"):
+        walk.append(after)
+    assert [key_in(one) for one in walk] == expected
+    back = [walk[-1]]
+    while before := links_of(ritas, back[-1]).get("p"):
+        back.append(before)
+    assert [key_in(one) for one in back] == expected[::-1]

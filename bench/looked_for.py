@@ -44,6 +44,9 @@ def wishes() -> Wishes:
     values = _values(seeded)
     found: dict[str, list[Wish]] = {
         "nothing": [{}],
+        "queue": [{"show": "queue"}],
+        "queue and model": [one | {"show": "queue"} for one in values["model"]],
+        "decided": [{"show": "decided"}],
         "person": values["person"],
         "since": values["since"],
         "until": values["until a day"],

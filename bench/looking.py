@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from chatapp.models import User
     from chatapp.staff.review.positions import ReviewPosition
 
-STEPPED = ("nothing", "person", "model rare", "flagged by any", "cost 1000000000", "sample")
+STEPPED = (
+    *("nothing", "queue", "person", "model rare"),
+    *("flagged by any", "cost 1000000000", "sample"),
+)
 PAGES = 20  # of each kind
 Found = Mapping[str, tuple[int | None, list[float]]]
 
@@ -38,10 +41,10 @@ def reviewer() -> "User":
 def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
     """Time the first, middle and last page of each value in turns, at least `tries` in all."""
     from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.matches import Matches
+    from chatapp.staff.review.queue import found_by
 
     asked = [ReviewFilter(reviewer(), **one) for one in values]
-    found = [list(Matches(one).conversations().values_list("updated_at", "pk")) for one in asked]
+    found = [list(found_by(one).conversations().values_list("updated_at", "pk")) for one in asked]
     each = zip(values, found, strict=True)
     pages = [(one, place) for one, its_own in each for place in places_of(its_own)]
     taken = list(islice(cycle(pages), max(tries, len(pages))))
@@ -67,12 +70,12 @@ def took(do: Callable[..., object], *given: object) -> float:
 
 def show(wish: Wish, place: "ReviewPosition | None") -> None:
     from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.matches import Matches
     from chatapp.staff.review.pages import page_of
+    from chatapp.staff.review.queue import found_by
     from chatapp.staff.review.rows import rows_of
 
     asked = ReviewFilter(reviewer(), **wish)
-    keys, _ = page_of(Matches(asked), place)
+    keys, _ = page_of(found_by(asked), place)
     rows_of(keys, asked.reviewer)
 
 
@@ -100,8 +103,8 @@ def begun_under(fields: Wish) -> Iterator[None]:
 def steps(every: Wishes) -> Found:
     """Time the queries for the conversations before and after one, within what a filter finds."""
     from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.matches import Matches
     from chatapp.staff.review.pages import neighbours_of
+    from chatapp.staff.review.queue import found_by
 
     found = {}
     for name in STEPPED:
@@ -109,7 +112,7 @@ def steps(every: Wishes) -> Found:
         tries = [
             took(neighbours_of, conversation, one)
             for one in asked
-            for conversation in Matches(one)
+            for conversation in found_by(one)
             .conversations()
             .order_by("?")[: max(4, PAGES // len(asked))]
         ]
@@ -145,7 +148,8 @@ def pages(every: Wishes) -> Found:
     came = query_of(FilterForm({"model": "seldom"}, reviewer=reviewer()))
     each = [(browser, reverse("review-conversation", args=[one.pk]) + came) for one in some]
     found = {
-        "the page of the list": asked(*[(browser, reverse("review"))] * PAGES),
+        "the page of the queue": asked(*[(browser, reverse("review"))] * PAGES),
+        "the page of all chats": asked(*[(browser, reverse("review") + "?show=all")] * PAGES),
         "the page of a conversation": asked(*each),
     }
     for one in some:
@@ -160,12 +164,12 @@ def pages(every: Wishes) -> Found:
 
 def plans(values: Sequence[Wish]) -> Iterator[str]:
     from chatapp.staff.review.criteria import ReviewFilter
-    from chatapp.staff.review.matches import Matches
     from chatapp.staff.review.pages import PAGE
+    from chatapp.staff.review.queue import found_by
 
     for one in values:
         found = (
-            Matches(ReviewFilter(reviewer(), **one))
+            found_by(ReviewFilter(reviewer(), **one))
             .conversations()
             .values("pk", "updated_at")[: PAGE + 1]
         )

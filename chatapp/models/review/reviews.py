@@ -4,7 +4,7 @@ A conversation without a `Review` is one that nobody has decided about. The audi
 decisions and who made them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from typing import Any, ClassVar, Self
 from uuid import UUID
@@ -67,6 +67,12 @@ class Opening(models.Model):
         newest: Opening | None = found.order_by("-ends_at").first()
         return newest
 
+    @classmethod
+    def opened_among(cls, keys: Collection[UUID], reviewer: User) -> set[UUID]:
+        """Return those of the conversations that the reviewer has ever opened."""
+        openings = cls.objects.filter(conversation__in=keys, reviewer=reviewer)
+        return set(openings.values_list("conversation", flat=True))
+
     def reveal(self) -> None:
         """Show the owner's name in this conversation while the opening lasts."""
         self.revealed_at = timezone.now()
@@ -98,6 +104,8 @@ class Review(models.Model):
     verdict = models.CharField(max_length=7, choices=Verdict, blank=True)
     decided_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
     decided_at = models.DateTimeField(null=True)
+    # Whether the verdict was given by someone who had never opened the conversation.
+    decided_unopened = models.BooleanField(default=False, db_default=False)
     claimed_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
     claimed_until = models.DateTimeField(null=True)
     labels = models.ManyToManyField(ReviewLabel, related_name="reviews")
@@ -139,8 +147,12 @@ class Review(models.Model):
 
     def decide(self, verdict: str, by: User) -> None:
         """Set the verdict; an empty one withdraws it."""
-        decided_at = timezone.now() if verdict else None
-        self._change(verdict=verdict, decided_by=by if verdict else None, decided_at=decided_at)
+        self._change(
+            verdict=verdict,
+            decided_by=by if verdict else None,
+            decided_at=timezone.now() if verdict else None,
+            decided_unopened=bool(verdict) and not Opening.opened_among([self.conversation_id], by),
+        )
 
     def label(self, labels: Iterable[ReviewLabel]) -> None:
         """Replace the labels with these."""

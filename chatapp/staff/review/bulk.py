@@ -24,6 +24,7 @@ from chatapp.staff.review import decisions
 from chatapp.staff.review.decisions import Act
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.pages import PAGE
+from chatapp.staff.review.unopened import ALL, ANSWER, OPENED, question, unopened_among
 
 CHANGED = "someone else has changed it"
 NOT_HERE = "it no longer exists"
@@ -39,6 +40,14 @@ def bulk(request: HttpRequest) -> HttpResponse:
     try:
         selected = _selected(request.POST.getlist("rows"))
         act = _act(request.POST)
+        if (
+            request.POST["act"].startswith("verdict")
+            and (answer := request.POST.get(ANSWER)) != ALL
+        ):
+            unopened = unopened_among(selected, request.user)
+            if unopened and answer != OPENED:
+                return question(request, len(unopened), len(selected), _list_address(request))
+            selected = {pk: version for pk, version in selected.items() if pk not in unopened}
         done, skipped = _do(act, selected, request.user)
     except Refused as refused:
         messages.error(request, str(refused))
@@ -48,7 +57,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
         words = [f"{done} chat{'' if done == 1 else 's'} updated."]
         words += [f"{count} skipped: {why.rstrip('.')}." for why, count in sorted(skipped.items())]
         (messages.warning if skipped else messages.success)(request, " ".join(words))
-    return redirect(f"{reverse('review')}?{_filter_of(request).urlencode()}")
+    return redirect(_list_address(request))
 
 
 def _selected(rows: Sequence[str]) -> Versions:
@@ -114,12 +123,12 @@ def _do(act: Act, selected: Versions, by: User) -> tuple[int, Counter[str]]:
     return len(done), +skipped
 
 
-def _filter_of(request: HttpRequest) -> QueryDict:
-    """Return the query of the list that the request was sent from, with known fields only."""
+def _list_address(request: HttpRequest) -> str:
+    """Return the address of the list that the request was sent from, with known fields only."""
     assert isinstance(request.user, User)
     sent = QueryDict(request.POST.get("asked", ""))
     query = QueryDict(mutable=True)
     for name in FilterForm(sent, reviewer=request.user).fields:
         if value := sent.get(name):
             query[name] = value
-    return query
+    return f"{reverse('review')}?{query.urlencode()}"

@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp.accounts.staff import reviewers_only
@@ -27,7 +28,8 @@ from chatapp.staff.review.forms import NoteForm
 from chatapp.staff.review.history import last_acts_of
 from chatapp.staff.review.names import Names
 from chatapp.staff.review.reading import conversation_page
-from chatapp.staff.review.return_link import back_to
+from chatapp.staff.review.return_link import ReturnLink, back_to
+from chatapp.staff.review.unopened import ALL, ANSWER, question, unopened_among
 
 GONE = (
     "Nothing was saved, because something this refers to was just deleted. Check the page and try "
@@ -90,9 +92,21 @@ def release(_request: HttpRequest, review: Review, by: User) -> Done:
     return decisions.release(review, by)
 
 
+@require_POST
+@reviewers_only
+def verdict(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """Set the verdict, or remove it if it is the present one. Ask first if it was not opened."""
+    assert isinstance(request.user, User)
+    given = request.POST.get("verdict", "")
+    is_set = given in Review.Verdict and not Review.objects.filter(pk=pk, verdict=given).exists()
+    if is_set and request.POST.get(ANSWER) != ALL and unopened_among([pk], request.user):
+        back = reverse("review-conversation", args=[pk]) + ReturnLink.of(request).query
+        return question(request, 1, 1, back)
+    return _decide(request, pk)
+
+
 @_deciding
-def verdict(request: HttpRequest, review: Review, by: User) -> Done:
-    """Set the verdict, or remove it if it is the present one."""
+def _decide(request: HttpRequest, review: Review, by: User) -> Done:
     given = decisions.verdict_of(request.POST.get("verdict", ""))
     return decisions.decide(review, by, "" if given == review.verdict else given)
 

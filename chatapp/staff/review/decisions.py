@@ -28,7 +28,10 @@ def decide(review: Review, by: User, verdict: str) -> Done:
     """Set the verdict; "" removes it."""
     before = review.verdict
     review.decide(verdict, by)
-    return "review.decided", {"before": {"verdict": before}, "after": {"verdict": verdict}}
+    detail: Detail = {"before": {"verdict": before}, "after": {"verdict": verdict}}
+    if review.decided_unopened:
+        detail["unopened"] = True
+    return "review.decided", detail
 
 
 def label(review: Review, labels: Iterable[ReviewLabel]) -> Done:

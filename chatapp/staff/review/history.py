@@ -63,7 +63,8 @@ def _step(event: AuditEvent, who: str) -> Step:
         f"{_listed(before)} → {_listed(values.get('after', {}).get(field))}"
         for field, before in values.get("before", {}).items()
     ]
-    return Step(event.at, who, DONE[event.action], str(values.get("reason", "")), changes)
+    words = DONE[event.action] + (" without opening it" if values.get("unopened") else "")
+    return Step(event.at, who, words, str(values.get("reason", "")), changes)
 
 
 def _listed(value: str | list[str]) -> str:

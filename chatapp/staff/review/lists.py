@@ -1,15 +1,15 @@
 """The list of the conversations that a reviewer may read, without any of their text."""
 
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import reviewers_only
-from chatapp.models import Review, ReviewLabel, ReviewView, User, audit
+from chatapp.models import Review, ReviewLabel, ReviewView, User
 from chatapp.staff.review.chips import chips_of
 from chatapp.staff.review.criteria import Show
 from chatapp.staff.review.filters import FilterForm
+from chatapp.staff.review.listings import record_listing
 from chatapp.staff.review.pages import page_of
 from chatapp.staff.review.queue import found_by
 from chatapp.staff.review.return_link import query_of
@@ -24,10 +24,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
     rows: list[Row] = []
     following = None
     if form.is_valid():
-        # The results of a filter reveal something about what people wrote, so it is recorded.
-        with transaction.atomic():
-            detail = {"asked": form.recorded} if form.sent else {}
-            audit.record("conversations.listed", actor=request.user, detail=detail)
+        record_listing(request, form)
         keys, following = page_of(found_by(form.parsed), form.position)
         rows = rows_of(keys, request.user)
     context = {

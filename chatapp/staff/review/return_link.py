@@ -16,10 +16,10 @@ from django.urls import reverse
 from chatapp.models import Conversation, User
 from chatapp.staff.review.criteria import ReviewFilter
 from chatapp.staff.review.filters import FilterForm
+from chatapp.staff.review.listings import SECONDS
 from chatapp.staff.review.pages import Neighbours, neighbours_of
 
 SALT = "chatapp.review.came"
-SECONDS = 24 * 3600  # after which a filter has to be listed, and so recorded, again
 NO_NEIGHBOURS: Neighbours = (None, None)
 
 

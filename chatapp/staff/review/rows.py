@@ -59,7 +59,10 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        return self.review.get_verdict_display() if self.review else ""
+        if not (self.review and self.review.verdict):
+            return ""
+        given: str = self.review.get_verdict_display()
+        return f"{given}, not opened" if self.review.decided_unopened else given
 
     @property
     def claimant(self) -> str:

@@ -7,6 +7,8 @@ from chatapp.models import AuditEvent, Conversation, Review, ReviewLabel, User
 from tests.conftest import signed_in
 from tests.staff.review.conftest import Begin, review_of
 from tests.staff.review.told import told_by
+from tests.support.page import parse
+from tests.support.reviewer import opened
 
 pytestmark = pytest.mark.django_db
 
@@ -21,9 +23,10 @@ def three(begin: Begin) -> list[Conversation]:
 def do(
     client: Client, act: str, selected: list[Conversation], version: int = 0, **more: str
 ) -> str:
-    """Send a bulk action and return the message."""
+    """Send a bulk action, on chats opened or not, and return the message."""
     rows = [f"{one.pk} {version}" for one in selected]
-    answer = client.post(BULK, {"act": act, "rows": rows, **more}, follow=True)
+    sent = {"act": act, "rows": rows, "unopened": "all", **more}
+    answer = client.post(BULK, sent, follow=True)
     assert answer.redirect_chain[0][1] == 302
     return told_by(answer.text)
 
@@ -100,3 +103,30 @@ def test_only_reviewers_can_use_bulk_actions(alices: Client, three: list[Convers
     rows = [f"{one.pk} 0" for one in three]
     assert alices.post(BULK, {"act": "verdict fine", "rows": rows}).status_code in (302, 403, 404)
     assert not Review.objects.exists()
+
+
+def test_verdicts_on_chats_that_were_not_opened_ask_first(
+    ritas: Client, three: list[Conversation]
+) -> None:
+    opened(ritas, three[0].pk)
+    sent = {"act": "verdict fine", "rows": [f"{one.pk} 0" for one in three], "asked": "model=one"}
+    page = parse(ritas.post(BULK, sent).text).find("main")
+    assert "You have not opened 2 of these 3 chats" in " ".join(page.text.split())
+    assert not Review.objects.exclude(verdict="").exists()
+    form = page.find("form")
+    fields = [(one.attributes["name"], one.attributes["value"]) for one in form.find_all("input")]
+    assert [value for name, value in fields if name == "rows"] == sent["rows"]
+    assert page.find_all("a")[-1].attributes["href"] == "/review/?model=one"
+    assert do(ritas, "verdict fine", three, unopened="opened") == "1 chat updated."
+    assert do(ritas, "verdict minor", three[1:]) == "2 chats updated."
+    marked = Review.objects.filter(decided_unopened=True).values_list("pk", flat=True)
+    assert set(marked) == {one.pk for one in three[1:]}
+    assert "Minor issue, not opened" in ritas.get("/review/", {"show": "decided"}).text
+
+
+def test_the_question_says_nothing_about_chats_that_reviewers_may_not_read(
+    ritas: Client, three: list[Conversation]
+) -> None:
+    Conversation.objects.update(is_temporary=True)
+    answer = do(ritas, "verdict fine", three, unopened="")
+    assert answer == "0 chats updated. 3 skipped: it no longer exists."

@@ -11,11 +11,19 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from chatapp.models import AuditDetail, AuditEvent, Conversation, Review, ReviewLabel, ReviewNote
+from chatapp.models import (
+    AuditDetail,
+    AuditEvent,
+    Conversation,
+    Opening,
+    Review,
+    ReviewLabel,
+    ReviewNote,
+)
 from chatapp.models.review.reviews import CLAIMED_FOR
 from tests.staff.review.conftest import Begin
 from tests.support.page import parse
-from tests.support.reviewer import address
+from tests.support.reviewer import address, opened
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +38,7 @@ def conversation(begin: Begin) -> Conversation:
 def do(client: Client, conversation: Conversation, act: str, **fields: Any) -> str:
     """Send an act from an up-to-date page, unless a version is given; return the page after it."""
     review = Review.objects.filter(pk=conversation.pk).first()
-    sent = {"version": review.version if review else 0} | fields
+    sent = {"version": review.version if review else 0, "unopened": "all"} | fields
     answer = client.post(f"{address(conversation.pk)}{act}/", sent, follow=True)
     return " ".join(parse(answer.text).find("main").text.split())
 
@@ -244,3 +252,44 @@ def erase_in_thread(conversation: Conversation) -> None:
         conversation.erase()
     finally:
         connection.close()
+
+
+def test_a_verdict_without_opening_asks_first_and_is_marked(
+    ritas: Client, conversation: Conversation
+) -> None:
+    page = do(ritas, conversation, "verdict", verdict="fine", unopened="")
+    assert "You have not opened this chat" in page
+    assert not Review.objects.exclude(verdict="").exists()
+    page = do(ritas, conversation, "verdict", verdict="fine")
+    assert "set the verdict without opening it" in page
+    assert review_of(conversation).decided_unopened
+    event = AuditEvent.objects.get(action="review.decided")
+    assert event.detail.values["unopened"] is True
+    do(ritas, conversation, "verdict", verdict="fine", unopened="")
+    assert (review_of(conversation).verdict, review_of(conversation).decided_unopened) == (
+        "",
+        False,
+    )
+
+
+def test_the_question_sends_the_same_verdict_again(
+    ritas: Client, conversation: Conversation
+) -> None:
+    path = f"{address(conversation.pk)}verdict/"
+    page = parse(ritas.post(path, {"verdict": MARKUP, "version": "0"}, follow=True).text)
+    assert "doesn't exist" in page.text
+    page = parse(ritas.post(path, {"verdict": "minor", "version": "0"}).text)
+    form = page.find("main").find("form")
+    sent = {one.attributes["name"]: one.attributes["value"] for one in form.find_all("input")}
+    ritas.post(form.attributes["action"], sent | {"unopened": "all"})
+    assert review_of(conversation).verdict == "minor"
+
+
+def test_a_verdict_on_a_chat_that_was_opened_once_asks_nothing(
+    ritas: Client, conversation: Conversation
+) -> None:
+    opened(ritas, conversation.pk)
+    Opening.objects.update(ends_at=timezone.now())
+    assert "By rita" in do(ritas, conversation, "verdict", verdict="fine", unopened="")
+    assert not review_of(conversation).decided_unopened
+    assert "unopened" not in AuditEvent.objects.get(action="review.decided").detail.values

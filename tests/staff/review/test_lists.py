@@ -97,7 +97,7 @@ def test_a_row_shows_outcomes_and_no_text(ritas: Client, begin: Begin, alice: Us
         "Flagged by moderation, Thumbs down, Cut off",
         "1 reply · <b>big</b> · 1,000 tokens · $0.02",
         "<b>bold</b>",
-        "just now Serious issue claimed by rita",
+        "just nowSerious issue, not openedclaimed by rita",
     ]
     assert "<b>" not in page
     assert not [word for word in (TITLE, PROMPT, ANSWER, "qnoteq") if word in page]
@@ -325,13 +325,43 @@ def test_viewing_the_list_is_recorded_with_the_filter(ritas: Client, alice: User
     assert event.detail.values["asked"] == {"person": alice.pk}
 
 
+def listings() -> list[object]:
+    events = AuditEvent.objects.filter(action="conversations.listed").order_by("sequence")
+    return [event.detail.values["asked"] for event in events]
+
+
+def test_reloading_a_list_or_turning_its_pages_is_not_recorded_again(
+    ritas: Client, alice: User, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatapp.staff.review.pages.PAGE", 1)
+    begin(), begin()
+    for asked in ({}, {}, {"show": "queue"}, {"person": "alice"}, {"person": "ALICE"}):
+        ritas.get(LIST, asked)
+    next_page = parse(ritas.get(LIST, {"person": "alice"}).text).find("a", rel="next")
+    ritas.get(next_page.attributes["href"])
+    recorded = [{"show": "queue"}, {"person": alice.pk}]
+    assert listings() == recorded
+    signed_in(User.objects.get(username="rita")).get(LIST)
+    assert listings() == [*recorded, {"show": "queue"}]
+
+
+def test_a_list_is_recorded_again_after_a_day(
+    ritas: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ritas.get(LIST)
+    monkeypatch.setattr("chatapp.staff.review.listings.SECONDS", 0)
+    ritas.get(LIST)
+    assert listings() == [{"show": "queue"}] * 2
+
+
 def test_the_audit_log_names_a_filtered_person_only_while_they_have_an_account(
     ritas: Client, alice: User, olives: Client, begin: Begin
 ) -> None:
     begin()
     User.objects.filter(pk=alice.pk).update(email="swallow@x.test")
+    rita = User.objects.get(username="rita")
     for typed in ("ALICE", " alice", "Swallow@x.test"):
-        assert len(found(ritas, person=typed)) == 1
+        assert len(found(signed_in(rita), person=typed)) == 1
     ritas.get("/review/export/", {"format": "csv", "person": "alice"})
     search = {"words": "canary", "reason": "A matter", "person": "alice"}
     ritas.post("/review/search/", search)

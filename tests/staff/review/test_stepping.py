@@ -62,7 +62,7 @@ def test_a_chat_that_no_longer_matches_still_links_to_its_neighbours(
     keys = [str(begin(ending=Ending.LENGTH).pk) for _ in range(3)]
     middle = links_of(ritas, first_of(ritas, **asked))["o"]
     address, _, query = middle.partition("?")
-    version = {"version": "0", "verdict": "fine"}
+    version = {"version": "0", "verdict": "fine", "unopened": "all"}
     answer = ritas.post(f"{address}verdict/?{query}", version)
     assert answer.headers["Location"] == middle
     review = review_of(Conversation.objects.get(pk=keys[1]))

@@ -2,8 +2,6 @@
 
 const KEY = "review-place";
 
-const aside = document.querySelector(".reviewing > aside");
-
 /** Returns a selector for the same control or message on the next page. */
 function nameOf(at) {
   const message = at.closest(".review-message");
@@ -13,16 +11,15 @@ function nameOf(at) {
   return section && `[aria-labelledby="${section}"] [type=submit]`;
 }
 
-aside.addEventListener("submit", () => {
-  const place = { at: nameOf(document.activeElement), y: scrollY, besideY: aside.scrollTop };
+document.querySelector(".reviewing > aside").addEventListener("submit", () => {
+  const place = { at: nameOf(document.activeElement), y: scrollY };
   sessionStorage.setItem(KEY, JSON.stringify({ path: location.pathname, ...place }));
 });
 
-function comeBack({ path, at, y, besideY }) {
+function comeBack({ path, at, y }) {
   // After a refused action, the messages at the top should be seen.
   if (path !== location.pathname || document.querySelector("main > .messages")) return;
   if (at) document.querySelector(at)?.focus({ preventScroll: true });
-  aside.scrollTop = besideY;
   scrollTo({ top: y, behavior: "instant" });
 }
 

@@ -2,10 +2,12 @@
 // reviewers do meanwhile.
 
 const EVERY = 5000; // ms
+const MARGIN = 16; // px, above and below what is beside the chat
 const MAX_LENGTH = 60; // characters of a message shown at a note
 
 const message = document.querySelector("input[name=message]");
 const target = document.getElementById("note-target");
+const beside = document.querySelector(".reviewing > aside");
 const changes = document.getElementById("changes");
 const messages = [...document.querySelectorAll(".review-message")];
 
@@ -49,10 +51,16 @@ const KEYS = {
   "?": () => document.getElementById("keys").showModal(),
 };
 
+function pressInField(event) {
+  const { key, target: at } = event;
+  if (key === "Escape") at.blur();
+  if (key === "Enter" && (event.ctrlKey || event.metaKey) && at.matches("textarea")) at.form.requestSubmit();
+}
+
 document.addEventListener("keydown", (event) => {
   const { key, target: at } = event;
+  if (at.closest("textarea, select, input:not([type=checkbox])")) return pressInField(event);
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (at.closest("textarea, select, input:not([type=checkbox])")) return;
   if (document.querySelector(":modal") || !/^[jkn?1-4alopu]$/.test(key)) return;
   event.preventDefault();
   (KEYS[key] ?? press)(key);
@@ -73,5 +81,14 @@ async function look() {
   changes.hidden = false;
 }
 
+// One that is taller than the window sticks by its end instead of its beginning.
+function place() {
+  const top = Math.min(MARGIN, innerHeight - beside.offsetHeight - MARGIN);
+  beside.style.setProperty("--beside-top", `${top}px`);
+}
+
+new ResizeObserver(place).observe(beside);
+addEventListener("resize", place);
+document.querySelector("[autofocus]")?.select();
 pointAt(message.value);
 setInterval(look, EVERY);

@@ -436,6 +436,7 @@ def test_a_review_changed_by_a_colleague_meanwhile(
     expect(page.locator("#changes")).to_contain_text("olive claimed it at")
     expect_accessible(page)
     page.get_by_role("button", name="Serious issue").click()
+    page.get_by_role("button", name="Give the verdict anyway").click()
     expect(page.get_by_text("Nothing was saved, because this chat")).to_be_visible()
     expect_accessible(page)
 

@@ -115,6 +115,7 @@ def test_a_colleagues_change_is_reported_and_not_overwritten(
     server.run(COLLEAGUE.format(conversation=conversation))
     expect(page.locator("#changes")).to_contain_text("olive claimed it at")
     page.get_by_role("button", name="Serious issue").click()
+    page.get_by_role("button", name="Give the verdict anyway").click()
     expect(
         page.get_by_text("Nothing was saved, because this chat's review has changed.")
     ).to_be_visible()

@@ -13,13 +13,13 @@ from django.contrib import messages
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp.accounts.staff import reviewers_only
 from chatapp.db.primary_keys import parse_pk
-from chatapp.models import Refused, Review, ReviewLabel, User, audit
+from chatapp.models import Conversation, Refused, Review, ReviewLabel, User, audit
 from chatapp.models.review.readable import reviewable
 from chatapp.sessions.idle_sessions import leave_unused
 from chatapp.staff.review import decisions
@@ -38,8 +38,13 @@ GONE = (
 Act = Callable[[HttpRequest, Review, User], Done]
 
 
-def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
-    """Return the view for an act, which records the action and detail that the act returns."""
+def _deciding(
+    act: Act, then: Callable[[HttpRequest, UUID], HttpResponse] = back_to
+) -> Callable[..., HttpResponseBase]:
+    """Return the view for an act, which records the action and detail that the act returns.
+
+    `then` makes the response if the act was done.
+    """
 
     @require_POST
     @reviewers_only
@@ -62,6 +67,8 @@ def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
                 return conversation_page(request, pk, form, HTTPStatus.CONFLICT)
         except IntegrityError:  # at commit: a label or a message is gone
             messages.error(request, GONE)
+        else:
+            return then(request, pk)
         return back_to(request, pk)
 
     return view
@@ -102,13 +109,24 @@ def verdict(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     if is_set and request.POST.get(ANSWER) != ALL and unopened_among([pk], request.user):
         back = reverse("review-conversation", args=[pk]) + ReturnLink.of(request).query
         return question(request, 1, 1, back)
-    return _decide(request, pk)
+    return _deciding(_decide, _to_next)(request, pk)
 
 
-@_deciding
 def _decide(request: HttpRequest, review: Review, by: User) -> Done:
     given = decisions.verdict_of(request.POST.get("verdict", ""))
     return decisions.decide(review, by, "" if given == review.verdict else given)
+
+
+def _to_next(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Redirect to the next chat of the queue, or to its list, if the reviewer came from there."""
+    link = ReturnLink.of(request)
+    decided = Conversation.objects.filter(pk=pk).exclude(review__verdict="").first()
+    if not (link.is_of_queue and decided):
+        return back_to(request, pk)
+    verdict = decided.review.get_verdict_display()
+    messages.success(request, f"Saved: {verdict}. The chat is now under “Decided”.")
+    below, _ = link.neighbours_of(decided)
+    return back_to(request, below) if below else redirect(link.list_address)
 
 
 @_deciding

@@ -41,7 +41,7 @@ def conversation_page(
         raise Http404("It was just deleted.")
     names = Names.of(found, request.user, opening)
     return_link = ReturnLink.of(request)
-    older, newer = return_link.neighbours_of(found)
+    below, above = return_link.neighbours_of(found)
     existing = found.messages.filter(deleted_at=None)
     steps = history_of(found, names)
     context = {
@@ -58,9 +58,11 @@ def conversation_page(
         "opening": opening,
         "thread": _thread(found) if opening else "",
         "return_link": return_link,
-        "older": older,
-        "newer": newer,
-        "opening_form": OpeningForm(),
+        "below": below,
+        "above": above,
+        "opening_form": OpeningForm(
+            initial={"reason": row.reason if return_link.is_of_queue else ""}
+        ),
         "reveal_form": RevealForm(),
         "note_form": note_form,
     }

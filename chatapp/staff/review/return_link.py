@@ -14,7 +14,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from chatapp.models import Conversation, User
-from chatapp.staff.review.criteria import ReviewFilter
+from chatapp.staff.review.criteria import ReviewFilter, Show
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.listings import SECONDS
 from chatapp.staff.review.pages import Neighbours, neighbours_of
@@ -52,6 +52,10 @@ class ReturnLink:
         form = FilterForm(shown, reviewer=request.user)
         is_valid = _is_recent(signed) and form.is_valid()
         return cls(f"?{urlencode({'came': signed})}", shown, form.parsed if is_valid else None)
+
+    @property
+    def is_of_queue(self) -> bool:
+        return self.wanted is not None and self.wanted.show == Show.QUEUE
 
     @property
     def list_address(self) -> str:

@@ -88,6 +88,15 @@ class Row:
         ]
 
     @property
+    def reason(self) -> str:
+        """A reason for opening it from the queue. The owner reads it, so it names no rule."""
+        kinds = dict.fromkeys(
+            "flagged by a rule" if one.startswith("Flagged by the rule") else one.lower()
+            for one in self.why
+        )
+        return f"Review queue: {', '.join(kinds)}" if kinds else ""
+
+    @property
     def also(self) -> list[str]:
         """Other endings and feedback, in words."""
         others = sorted(self.endings.keys() - BROKEN)

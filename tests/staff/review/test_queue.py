@@ -153,3 +153,51 @@ def test_one_steps_through_the_queue_in_its_order(
     while before := links_of(ritas, back[-1]).get("p"):
         back.append(before)
     assert [key_in(one) for one in back] == expected[::-1]
+
+
+def verdict_on(client: Client, link: str, **fields: str) -> str:
+    """Give a verdict on the chat that a link leads to; return where the answer leads."""
+    address, _, query = link.partition("?")
+    sent = {"version": "0", "verdict": "fine", "unopened": "all"} | fields
+    return client.post(f"{address}verdict/?{query}", sent).headers["Location"]
+
+
+def test_after_a_verdict_the_next_chat_opens_and_after_the_last_one_the_list(
+    ritas: Client, begin: Begin
+) -> None:
+    second, first = (begin(is_flagged=True) for _ in range(2))
+    link = first_of(ritas)
+    assert key_in(link) == str(first.pk)
+    following = verdict_on(ritas, link)
+    assert key_in(following) == str(second.pk)
+    assert "Saved: Fine." in ritas.get(following).text
+    assert verdict_on(ritas, following) == "/review/?show=queue"
+
+
+def test_a_verdict_that_is_removed_or_refused_stays_on_the_chat(
+    ritas: Client, begin: Begin
+) -> None:
+    for _ in range(2):
+        begin(is_flagged=True)
+    link = first_of(ritas)
+    verdict_on(ritas, link)
+    assert verdict_on(ritas, link, version="0", verdict="minor") == link
+    assert verdict_on(ritas, link, version="1") == link
+    assert found(ritas, show="decided") == []
+
+
+def test_in_other_lists_a_verdict_stays_on_the_chat(ritas: Client, begin: Begin) -> None:
+    for _ in range(2):
+        begin(is_flagged=True)
+    link = first_of(ritas, flagged="any")
+    assert verdict_on(ritas, link) == link
+
+
+def test_the_reason_to_open_a_chat_of_the_queue_is_suggested_and_names_no_rule(
+    ritas: Client, begin: Begin
+) -> None:
+    conversation = ruled(begin(ending=Ending.CUT_OFF, replies=3))
+    field = parse(ritas.get(first_of(ritas)).text).find("input", name="reason")
+    assert field.attributes["value"] == "Review queue: flagged by a rule, cut off (3)"
+    elsewhere = parse(ritas.get(f"/review/{conversation.pk}/").text).find("input", name="reason")
+    assert "value" not in elsewhere.attributes

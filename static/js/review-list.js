@@ -45,10 +45,7 @@ const KEYS = {
   k: () => step(-1),
   x: () => present() >= 0 && tick(boxes()[present()]),
   Escape: () => boxes().forEach((box) => tick(box, false)),
-  "/": () => {
-    document.querySelector("form.filter details").open = true;
-    document.querySelector("form.filter input:not([type=hidden])").focus();
-  },
+  "/": () => document.querySelector("form.filter [role=combobox]").focus(),
   "?": () => document.getElementById("keys").showModal(),
 };
 

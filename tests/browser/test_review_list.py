@@ -1,5 +1,7 @@
 """The review list in a browser: filtered, paged, used by keyboard, exported."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -34,7 +36,20 @@ def test_an_hour_of_reviewing_by_keyboard(
     page = sit_down(site.olive).open().page
     page.get_by_role("button", name="Account:").click()
     page.get_by_role("link", name="Review", exact=True).click()
-    page.get_by_label("Person").fill(FOREIGN)
+    filters = page.get_by_role("combobox", name="Filter")
+    page.wait_for_url("**/review/")  # with its scripts
+    page.keyboard.press("/")
+    expect(filters).to_be_focused()
+    filters.fill("<b>www")
+    option = page.get_by_role("option").first
+    expect(option).to_have_text(f"Person: {FOREIGN}")
+    expect_accessible(page)
+    page.keyboard.press("Enter")
+    chips = page.get_by_role("list", name="Filters").get_by_role("link")
+    expect(chips).to_have_text([re.compile(re.escape(f"Person: {FOREIGN}"))])
+    page.get_by_role("link", name="All chats").click()
+    page.get_by_role("combobox", name="Filter").fill("<b>www")
+    expect(option).to_have_text(f"Person: {FOREIGN}")
     page.keyboard.press("Enter")
     rows = page.get_by_role("list", name="Chats").locator("> li")
     expect(rows).to_have_count(50)
@@ -44,11 +59,12 @@ def test_an_hour_of_reviewing_by_keyboard(
     expect(page.locator("main b")).to_have_count(0)
     expect_accessible(page)
 
-    page.get_by_label("Person").focus()
+    filters.focus()
     page.keyboard.press("j")
-    expect(page.get_by_label("Person")).to_be_focused()
-    page.get_by_label("Person").fill(FOREIGN)
-    page.get_by_role("button", name="Show").focus()
+    expect(filters).to_have_value("j")
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
     links = rows.locator(".chat > a")
     for key, row in (("k", 0), ("j", 1), ("j", 2), ("k", 1)):
         page.keyboard.press(key)
@@ -58,15 +74,24 @@ def test_an_hour_of_reviewing_by_keyboard(
     page.wait_for_url(f"**{leads_to}")
     page.go_back()
 
-    page.get_by_role("link", name="Older").click()
+    page.get_by_role("link", name="Next page").click()
     expect(rows).to_have_count(5)
-    page.get_by_role("link", name="Newest").click()
+    page.get_by_role("link", name="First page").click()
     expect(rows).to_have_count(50)
+    page.get_by_text("All filters").click()
     page.get_by_label("Flagged", exact=True).select_option("moderation")
     page.get_by_role("button", name="Show").click()
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Flagged by moderation")
+    expect(chips).to_have_count(2)
+    chips.first.click()
+    expect(chips).to_have_text([re.compile("Flagged: By moderation")])
+    filters.focus()
+    with page.expect_navigation():
+        page.keyboard.press("Backspace")
+    expect(chips).to_have_count(0)
 
+    page.get_by_text("All filters").click()
     page.get_by_text("More filters").click()
     page.get_by_label("Minimum cost").fill("much")
     page.keyboard.press("Enter")
@@ -75,7 +100,8 @@ def test_an_hour_of_reviewing_by_keyboard(
     expect(page.get_by_text("Nothing is shown")).to_be_visible()
     expect_accessible(page)
 
-    page.goto(f"{server.url}/review/")
+    page.goto(f"{server.url}/review/?show=all")
+    page.get_by_text("Download", exact=True).click()
     with page.expect_download() as download:
         page.get_by_label("Pseudonyms").check()
         page.get_by_role("button", name="Download as CSV").click()

@@ -139,6 +139,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "retention/": ("retention/",),
     "review/": ("review/", "review/?flagged=rule&cost=0.01"),
     "review/<uuid:pk>/": ("review/{conversation}/",),
+    "review/people/": (),
     "review/<uuid:pk>/changes/": (),
     "review/<uuid:pk>/messages/<uuid:message>/": (),
     "review/export/": (),

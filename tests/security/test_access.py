@@ -211,6 +211,7 @@ for model in (
 TABLE |= {
     "review/": REVIEWERS_ROOM,
     "review/export/": REVIEWERS_ROOM,
+    "review/people/": REVIEWERS_ROOM,
     "review/<uuid:pk>/": REVIEWERS_ROOM,
     "review/<uuid:pk>/changes/": REVIEWERS_ROOM,
     "review/<uuid:pk>/messages/<uuid:message>/": REVIEWERS_ROOM,

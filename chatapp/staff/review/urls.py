@@ -8,6 +8,7 @@ from chatapp.staff.review import (
     exports,
     labels,
     lists,
+    people,
     reading,
     rules,
     saved_views,
@@ -16,6 +17,7 @@ from chatapp.staff.review import (
 
 urlpatterns = [
     path("", lists.conversations, name="review"),
+    path("people/", people.people, name="review-people"),
     path("export/", exports.export, name="review-export"),
     path("search/", searching.search, name="search-review"),
     path("bulk/", bulk.bulk, name="review-in-bulk"),

@@ -432,3 +432,44 @@ def test_an_empty_list_says_what_to_do(ritas: Client, olives: Client, begin: Beg
     begin()
     assert "Nothing needs a look" in ritas.get(LIST).text
     assert "No chats match" in ritas.get(LIST, {"flagged": "any"}).text
+
+
+def test_each_filter_is_a_chip_whose_link_removes_it(ritas: Client, begin: Begin) -> None:
+    begin()
+    label = ReviewLabel.objects.create(name="<b>odd</b>")
+    asked: dict[str, Any] = {
+        "person": "ALICE",
+        "flagged": "any",
+        "label": label.pk,
+        "since": "2026-01-02",
+    }
+    page = parse(ritas.get(LIST, asked | {"show": "queue"}).text)
+    chips = page.find("ul", class_="chips").find_all("a")
+    assert [" ".join(one.text.split()).removeprefix("Remove the filter") for one in chips] == [
+        "Person: ALICE",
+        "Last used from: 2026-01-02",
+        "Flagged: By anything",
+        "Label: <b>odd</b>",
+    ]
+    rest = parse(ritas.get(chips[0].attributes["href"]).text)
+    assert len(rest.find("ul", class_="chips").find_all("a")) == 3
+    [current] = rest.find_all("a", aria_current="page")[1:]
+    assert current.text == "Needs a look"
+
+
+def names(client: Client, typed: str) -> list[str]:
+    return list(client.get("/review/people/", {"q": typed}).json()["people"])
+
+
+def test_names_are_completed_of_people_whose_chats_show_them(
+    ritas: Client, begin: Begin, alice: User, bob: User
+) -> None:
+    begin(alice)
+    assert names(ritas, "LIC") == ["alice"]
+    assert names(ritas, "bob") == names(ritas, "") == names(ritas, "\0") == []
+    ReviewPolicy.objects.create(hides_names=True)
+    begin(bob)
+    assert names(ritas, "bob") == []
+    assert names(ritas, "ali") == ["alice"]
+    Conversation.objects.update(is_temporary=True)
+    assert names(ritas, "ali") == []

@@ -149,7 +149,7 @@ def pages(every: Wishes) -> Found:
     each = [(browser, reverse("review-conversation", args=[one.pk]) + came) for one in some]
     found = {
         "the page of the queue": asked(*[(browser, reverse("review"))] * PAGES),
-        "the page of all chats": asked(*[(browser, reverse("review") + "?show=all")] * PAGES),
+        "the page of the list": asked(*[(browser, reverse("review") + "?show=all")] * PAGES),
         "the page of a conversation": asked(*each),
     }
     for one in some:

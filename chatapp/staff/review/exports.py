@@ -36,7 +36,7 @@ from chatapp.staff.usage.spreadsheets import no_formula
 COLUMNS = (
     *("id", "person", "begun_at", "used_at", "replies", "models", "tokens", "cost_usd"),
     *("endings", "flagged", "feedback_up", "feedback_down", "verdict", "labels", "decided_at"),
-    *("flagged_by", "characters"),
+    *("flagged_by", "characters", "decided_unopened"),
 )
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 Named = Callable[[Names], str]
@@ -123,6 +123,7 @@ def _facts(row: Row, named: Named) -> dict[str, object]:
         decided_at.isoformat() if decided_at else None,
         row.flagged_by,
         row.characters,
+        row.review.decided_unopened if row.review else False,
     )
     return dict(zip(COLUMNS, values, strict=True))
 

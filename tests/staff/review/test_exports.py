@@ -70,6 +70,7 @@ async def test_json_lines_include_every_page_and_no_text(
         "verdict": "minor",
         "labels": ["=1+1", "odd"],
         "flagged": False,
+        "decided_unopened": True,
     }
     assert {name: lines[-1][name] for name in expected} == expected
     assert lines[-1]["decided_at"]

@@ -158,7 +158,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "settings/tools/<int:pk>/": ("settings/tools/{server}/",),
     "settings/tools/<int:pk>/delete/": ("settings/tools/{server}/delete/",),
     "settings/tools/new/": ("settings/tools/new/",),
-    "usage/": ("usage/?by=person", "usage/?by=model&days=365&measure=cost"),
+    "usage/": ("usage/?by=person", "usage/?period=year&by=day&measure=replies"),
 }
 
 

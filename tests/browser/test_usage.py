@@ -6,34 +6,56 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.conftest import Desk, SitDown, Tab, confirmed
 from tests.browser.test_accessible import expect_accessible
-from tests.support.live import Person, Site
+from tests.support.fake_upstream.frames import MODEL
+from tests.support.live import PASSWORD, Person, Site
 
 pytestmark = pytest.mark.thorough
 
 
-def test_a_reply_is_counted_charted_and_downloaded(
+def test_an_administrator_reads_the_cost_and_finds_the_model_without_a_price(
     sit_down: SitDown, site: Site, alice: Person
 ) -> None:
     tab = sit_down(alice).open()
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
-    page = sit_down(site.olive).open().page
-    page.goto(page.url + "usage/")
-    page.get_by_label("By", exact=True).select_option("person")
-    page.get_by_role("button", name="Show").click()
-    expect(page.get_by_role("rowheader", name=alice.username)).to_be_visible()
-    expect(page.get_by_role("img", name="Tokens by day")).to_be_visible()
-    expect(page.get_by_role("link", name="Usage")).to_have_attribute("aria-current", "page")
+    desk = sit_down(site.olive)
+    page = confirmed(desk.context.new_page(), f"{desk.url}/usage/")
+    page.get_by_role("link", name="This month").click()
+    figures = page.get_by_role("list", name="Figures")
+    expect(figures.get_by_role("link", name=re.compile("^Cost"))).to_contain_text("\N{EN DASH}")
+    figures.get_by_role("link", name=re.compile("^Replies")).click()
+    expect(page.get_by_role("img", name="Replies by day")).to_be_visible()
+    expect(page.get_by_role("list", name="Legend")).to_contain_text("Complete")
     expect_accessible(page)
+    page.get_by_role("link", name="By Person").click()
+    expect(page.get_by_role("rowheader", name=alice.username).first).to_be_visible()
+    expect(page.get_by_role("link", name="Usage")).to_have_attribute("aria-current", "page")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download as CSV").click()
     assert alice.username in download.value.path().read_text()
+    page.get_by_text("Speed, endings").click()
+    expect(page.get_by_role("columnheader", name="First token")).to_be_visible()
+    expect_accessible(page)
+    page.get_by_role("link", name=f"Set price of {MODEL}").first.click()
+    if page.get_by_role("heading", name="Confirm it is you").is_visible():
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_label("Model")).to_have_value(MODEL)
 
-    tab.page.get_by_role("button", name="Account:").click()
-    tab.page.get_by_role("link", name="Your usage").click()
+
+def test_people_see_their_own_usage(tab: Tab) -> None:
+    tab.ask("Why is the sky blue?")
+    tab.expect_ending("complete")
+    tab.page.goto(tab.page.url.partition("/c/")[0] + "/usage/me/")
     expect(tab.page.get_by_role("img", name="Tokens by day")).to_be_visible()
+    expect(tab.page.get_by_text("An administrator can set prices.")).to_be_visible()
+    tab.page.get_by_role("link", name="Custom").click()
+    tab.page.get_by_label("From", exact=True).fill("2020-01-01")
+    tab.page.get_by_label("To", exact=True).fill("2020-01-31")
+    tab.page.get_by_role("button", name="Show").click()
+    expect(tab.page.get_by_text("Nothing was used from 1 Jan 2020")).to_be_visible()
     expect_accessible(tab.page)
 
 

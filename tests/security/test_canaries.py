@@ -89,9 +89,9 @@ def exports(home: House) -> Iterator[Look]:
         yield "get", "/review/export/", {"format": kind}
         yield "get", "/review/export/", {"format": kind, "pseudonyms": "on"}
     for by in ("day", "model", "upstream", "group", "person"):
-        for days in ("30", "365"):
-            yield "get", "/usage/", {"csv": "", "by": by, "days": days}
-            yield "get", "/usage/me/", {"csv": "", "by": by, "days": days}
+        for period in ("30", "year"):
+            yield "get", "/usage/", {"csv": "", "by": by, "period": period}
+            yield "get", "/usage/me/", {"csv": "", "by": by, "period": period}
 
 
 def extra_looks(home: House) -> Iterator[Look]:

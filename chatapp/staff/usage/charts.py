@@ -12,12 +12,9 @@ from chatapp.staff.usage.figures import Figures
 
 # The parts of a column, from the bottom up.
 PARTS: Mapping[str, Sequence[str]] = {
-    "tokens": ("in", "in, cached", "out", "out, reasoning"),
-    "cost": ("cost",),
-    "replies": ("complete", "stopped", "cut short", "failed"),
-    "people": ("people",),
-    "first_token": ("seconds to the first token, on average",),
-    "speed": ("tokens a second, on average",),
+    "cost": ("Cost",),
+    "tokens": ("Tokens in", "Tokens out"),
+    "replies": ("Complete", "Ended early", "Failed"),
 }
 
 
@@ -39,27 +36,43 @@ class Column:
     parts: list[Part]
     top: float
     estimated: float  # the height of the estimated part, from the column's top
-    unknown: float  # in percent of the replies
+    is_partial: bool  # the measure is unknown for some replies
     before: float | None  # the height at which the outline crosses the column, if it does
 
 
 @dataclass(frozen=True)
 class Chart:
-    highest: float
+    top: float  # what the chart's height stands for
     columns: list[Column]
     before: str  # an SVG path; "" if nothing was used
+
+    @property
+    def has_estimates(self) -> bool:
+        return any(column.estimated for column in self.columns)
+
+    @property
+    def has_unknown(self) -> bool:
+        return any(column.is_partial for column in self.columns)
 
 
 def chart(shown: list[Figures], earlier: list[Figures], measure: str) -> Chart:
     """Lay out the chart of a measure; both lists have an entry per day or month."""
-    highest = max(one.of(measure) for one in [*shown, *earlier]) or 1
+    top = round_up(max(one.of(measure) for one in [*shown, *earlier]))
     each = 100 / len(shown)
     before = [one.figure(measure) for one in earlier]
     columns = [
-        _column(one, measure, highest, (position * each, each), past)
+        _column(one, measure, top, (position * each, each), past)
         for position, (one, past) in enumerate(zip(shown, before, strict=True))
     ]
-    return Chart(highest, columns, outline(before, highest) if any(before) else "")
+    return Chart(top, columns, outline(before, top) if any(before) else "")
+
+
+def round_up(value: float) -> float:
+    """Return the next 1, 2 or 5 with zeros, which is easy to read as the top of an axis."""
+    if value <= 1:
+        return 1
+    size = 10.0 ** (len(f"{value:.0f}") - 1)
+    return next(step * size for step in (1, 2, 5, 10) if step * size >= value)
 
 
 def _column(
@@ -79,23 +92,17 @@ def _column(
         parts=parts,
         top=round(top, 2),
         estimated=round(one.unsure(measure) * scale, 2),
-        unknown=round(100 * one.unknown_share(measure), 1),
+        is_partial=one.is_partial(measure),
         before=round(100 - before * scale, 2) if before and before < one.of(measure) else None,
     )
 
 
 def amounts(one: Figures, measure: str) -> list[float]:
-    """Return the amounts of a column's parts, in the order of `PARTS`.
-
-    An upstream may report more cached than prompt tokens; the excess is ignored.
-    """
+    """Return the amounts of a column's parts, in the order of `PARTS`."""
     if measure == "tokens":
-        cached = min(one["cached_tokens"], one["prompt_tokens"])
-        thought = min(one["reasoning_tokens"], one["completion_tokens"])
-        fresh, written = one["prompt_tokens"] - cached, one["completion_tokens"] - thought
-        return [fresh, cached, written, thought]
+        return [one["prompt_tokens"], one["completion_tokens"]]
     if measure == "replies":
-        return [one[name] for name in ("complete", "stopped", "limited", "failed")]
+        return [one["complete"], one["stopped"] + one["limited"], one["failed"]]
     return [one.of(measure)]
 
 

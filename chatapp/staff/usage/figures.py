@@ -2,26 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 
 # The sums that the chart of each measure is drawn from.
 DRAWN = {
-    "tokens": (
-        *("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens"),
-        *("estimated_tokens", "unknown", "booked"),
-    ),
-    "cost": ("cost", "estimated_cost", "unpriced", "booked"),
+    "cost": ("cost", "estimated_cost", "unpriced"),
+    "tokens": ("prompt_tokens", "completion_tokens", "estimated_tokens", "unknown"),
     "replies": ("replies", "complete", "stopped", "limited", "failed"),
-    "people": (),
-    "first_token": ("timed", "first_token_ms"),
-    "speed": ("written_tokens", "written_ms"),
 }
-# Measures that can be estimated or unknown.
-ESTIMATED = ("tokens", "cost")
+# Measures that can be estimated or unknown, and the sum of replies of which they are unknown.
+UNKNOWN = {"cost": "unpriced", "tokens": "unknown"}
 # The sums of the previous period that figures are compared with.
-COMPARED = (
-    *("prompt_tokens", "completion_tokens", "cost", "unpriced", "booked", "replies", "complete"),
-    *("timed", "first_token_ms", "written_tokens", "written_ms"),
-)
+COMPARED = (*("prompt_tokens", "completion_tokens", "unknown", "cost", "unpriced", "replies"),)
 
 
 @dataclass(frozen=True)
@@ -34,6 +26,7 @@ class Figures:
     label: str
     sums: Mapping[str, int]
     people: int = 0
+    day: date | None = None  # of a day, or the first of a month
 
     def __getitem__(self, name: str) -> int:
         return self.sums[name]
@@ -53,30 +46,20 @@ class Figures:
         return self["written_tokens"] * 1000 / self["written_ms"] if self["written_ms"] else None
 
     def figure(self, name: str) -> float | None:
-        """Return a sum or a computed figure; None if it is unknown."""
-        if name == "cost" and self._costs_are_unknown:
-            return None
-        return self.sums[name] if name in self.sums else getattr(self, name)
+        """Return a sum or a computed figure; None if it is unknown. A sum of 0 would look free."""
+        value: float | None = self.sums[name] if name in self.sums else getattr(self, name)
+        return None if not value and self.is_partial(name) else value
 
-    @property
-    def _costs_are_unknown(self) -> bool:
-        """Whether no reply or title has a known cost. A sum of 0 would look free."""
-        booked = self.sums.get("booked")
-        return bool(booked) and self.sums.get("unpriced") == booked
+    def is_partial(self, measure: str) -> bool:
+        """Whether a measure is unknown for some replies or titles, so that its sum is too small."""
+        return measure in UNKNOWN and self[UNKNOWN[measure]] > 0
 
     def of(self, measure: str) -> float:
         return self.figure(measure) or 0
 
     def unsure(self, measure: str) -> int:
         """Return how much of a measure is estimated."""
-        return self[f"estimated_{measure}"] if measure in ESTIMATED else 0
-
-    def unknown_share(self, measure: str) -> float:
-        """Return the share of replies and titles for which a measure is unknown, from 0 to 1."""
-        if measure not in ESTIMATED:
-            return 0.0
-        unknown = self["unpriced" if measure == "cost" else "unknown"]
-        return unknown / self["booked"] if self["booked"] else 0.0
+        return self[f"estimated_{measure}"] if measure in UNKNOWN else 0
 
 
 def added(rows: Iterable[Figures], names: Iterable[str]) -> Figures:
@@ -86,9 +69,17 @@ def added(rows: Iterable[Figures], names: Iterable[str]) -> Figures:
     return Figures("", sums, sum(row.people for row in rows))
 
 
-def change(now: float | None, before: float | None) -> str:
-    """Return the change from the previous period, for example "+12 %"; "" if it is unknown."""
-    if not before or now is None:
+def change(now: Figures, before: Figures, measure: str) -> str:
+    """Return the change of a measure in words, for example "12% more than"; "" if it is unknown.
+
+    The name of the previous period follows.
+    """
+    value, earlier = now.figure(measure), before.figure(measure)
+    if value is None or not earlier:
         return ""
-    percent = round(100 * (now - before) / before)
-    return f"{percent:+,} %".replace("-", "\N{MINUS SIGN}") if percent else "no change"
+    percent = round(100 * (value / earlier - 1))
+    words = (
+        f"{abs(percent):,}% {'more' if percent > 0 else 'less'} than" if percent else "the same as"
+    )
+    is_partial = now.is_partial(measure) or before.is_partial(measure)
+    return f"known {measure} {words}" if is_partial else words

@@ -1,51 +1,83 @@
-"""The filter of the usage pages: a period, a grouping and a measure.
+"""What the address of a usage page asks for: a period, a grouping and a measure.
 
 Unknown values fall back to the default.
 """
 
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
 from django import forms
 from django.http import QueryDict
+from django.utils.timezone import now
 
-from chatapp.staff.usage.queries import UsageQuery
+from chatapp.models.platform.calendar import day_of
+from chatapp.staff.usage.periods import DAY, Period
+from chatapp.staff.usage.queries import UsageQuery, has_known_costs
 
-PERIODS = [("30", "30 days"), ("7", "7 days"), ("90", "90 days"), ("365", "12 months")]
-OWN = [("day", "Day"), ("model", "Model"), ("upstream", "Provider")]
-BY = [*OWN, ("group", "Group"), ("person", "Person")]
-OWN_MEASURES = [
-    ("tokens", "Tokens"),
-    ("cost", "Cost"),
-    ("replies", "Replies"),
-    ("first_token", "First token"),
-    ("speed", "Speed"),
-]
-MEASURES = [*OWN_MEASURES, ("people", "People")]
+CUSTOM = "custom"
+DEFAULT = "30"
+PERIODS = {
+    "7": "7 days",
+    DEFAULT: "30 days",
+    "month": "This month",
+    "year": "12 months",
+    CUSTOM: "Custom",
+}
+OWN = {"model": "Model", "upstream": "Provider", "day": "Day"}
+BY = {"model": "Model", "upstream": "Provider", "person": "Person", "group": "Group", "day": "Day"}
+MEASURES = {"cost": "Cost", "tokens": "Tokens", "replies": "Replies"}
+MAX_DAYS = 366
 
 
 class UsageForm(forms.Form):
-    """The filter form. Missing and unknown values mean the first choice of a field."""
+    """The filter of a usage page, and the form for a period of one's own."""
 
-    days = forms.ChoiceField(label="Period", choices=PERIODS)
-    by = forms.ChoiceField(label="By", choices=BY)
-    measure = forms.ChoiceField(label="Measure", choices=MEASURES)
+    since = forms.DateField(label="From", widget=forms.DateInput({"type": "date"}))
+    until = forms.DateField(label="To", widget=forms.DateInput({"type": "date"}))
 
     def __init__(self, query: QueryDict, person: int | None = None) -> None:
-        choices = {
-            "days": PERIODS,
-            "by": OWN if person else BY,
-            "measure": OWN_MEASURES if person else MEASURES,
-        }
-        super().__init__(
-            {
-                name: value if (value := query.get(name)) in dict(options) else options[0][0]
-                for name, options in choices.items()
-            }
-        )
-        for name in ("by", "measure"):
-            self.fields[name].widget = forms.Select(choices=choices[name])
+        self.today = day_of(now())
         self.person = person
+        self.groupings = OWN if person else BY
+        self.period = _one_of(PERIODS, query.get("period"), DEFAULT)
+        self.by = _one_of(self.groupings, query.get("by"), "model")
+        self.chosen_measure = _one_of(MEASURES, query.get("measure"), "")
+        days = {"since": f"{self.today - 29 * DAY}", "until": f"{self.today}"}
+        super().__init__(days | {name: query[name] for name in days if query.get(name)})
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        since, until = data.get("since"), data.get("until")
+        if since and until and not date(2000, 1, 1) <= since <= until <= self.today:
+            self.add_error("since", "Choose days up to today, the first one first.")
+        elif since and until and (until - since).days >= MAX_DAYS:
+            self.add_error("since", f"Choose at most {MAX_DAYS} days.")
+        return data
 
     @property
     def parsed(self) -> UsageQuery:
-        self.is_valid()
-        data = self.cleaned_data
-        return UsageQuery(int(data["days"]), data["by"], data["measure"], self.person)
+        period = self._period()
+        default = "cost" if has_known_costs(period, self.person) else "tokens"
+        return UsageQuery(period, self.by, self.chosen_measure or default, self.person)
+
+    def _period(self) -> Period:
+        """Return the chosen period; 30 days if its days are not valid."""
+        if self.period == CUSTOM and self.is_valid():
+            return Period.between(self.cleaned_data["since"], self.cleaned_data["until"])
+        if self.period == "month":
+            return Period.of_month(self.today)
+        if self.period == "year":
+            return Period.of_year(self.today)
+        return Period.of_days(7 if self.period == "7" else 30, self.today)
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The parameters that the links of the page keep."""
+        days = {"since": self.data["since"], "until": self.data["until"]}
+        given = {"period": self.period, "by": self.by, "measure": self.chosen_measure}
+        return given | (days if self.period == CUSTOM else {})
+
+
+def _one_of(choices: Mapping[str, str], given: str | None, default: str) -> str:
+    return given if given and given in choices else default

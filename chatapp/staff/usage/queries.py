@@ -1,46 +1,37 @@
 """Queries of the usage pages: sums by day, or by month for a whole year.
 
-The previous period is as long as the shown one, so that constant usage compares as unchanged. The
-last month of a year is not over, so a year is compared with the one before up to the same day.
-
 The table's rows are read with all their sums, and add up to the total. The chart and the previous
 period only read the sums that are drawn or compared, as each extra sum of each row costs time. The
 grouping is done in SQL: reading finer groups once and adding them up in Python takes longer.
 """
 
-import calendar
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
-from django.utils.timezone import now
+from django.db.models import Count, F, Q, QuerySet, Sum
 
-from chatapp.models import DailyUsage, MonthlyUsage, User
+from chatapp.models import DailyUsage, MonthlyUsage, Price, Upstream, User
 from chatapp.models.billing.daily_usage import SUMS
-from chatapp.models.platform.calendar import day_of
 from chatapp.staff.usage.figures import COMPARED, DRAWN, Figures, added
+from chatapp.staff.usage.periods import Period, days_between, months_between
 
-YEAR = 365
 NOBODY = "Erased people"
 NO_GROUP = "No group"
 COLUMNS = {"day": "day", "model": "model", "upstream": "upstream_name"}
+MAX_UNPRICED = 10  # models that a page names
 _PEOPLE = Count("person", distinct=True, filter=~Q(person=0))
 
 
 @dataclass(frozen=True)
 class UsageQuery:
-    """What to report: the period in days, the grouping, the measure, and whose usage."""
+    """What to report: the period, the grouping, the measure of the chart, and whose usage."""
 
-    days: int
+    period: Period
     by: str
     measure: str
     person: int | None = None  # None means everybody
-
-    @property
-    def unit(self) -> str:
-        return "month" if self.days == YEAR else "day"
 
 
 @dataclass(frozen=True)
@@ -51,64 +42,84 @@ class Report:
     of the previous period.
     """
 
-    begins: date
     total: Figures
     before: Figures
-    before_until: date  # the last day of the previous period
     timeline: list[Figures]
     earlier: list[Figures]
     rows: list[Figures]
 
 
 def report(query: UsageQuery) -> Report:
-    """Return the usage of a period that ends today."""
-    today = day_of(now())
-    before, begins = _beginnings(query, today)
-    until = _year_before(today) if query.days == YEAR else begins - timedelta(days=1)
-    shown = _rows_between(MonthlyUsage if query.days == YEAR else DailyUsage, query, begins, today)
+    period = query.period
+    shown = _shown(period, query.person)
     found = _summed(shown, COLUMNS.get(query.by, "person"), SUMS)
     by_day = found if query.by == "day" else _summed(shown, "day", DRAWN[query.measure])
-    timeline = _in_order(query, by_day, begins, today)
+    timeline = _in_order(period, by_day, period.begins, period.until)
     total = replace(added(found.values(), SUMS), **shown.aggregate(people=_PEOPLE))
-    past, of_past = _past(query, before, until)
-    earlier = _in_order(query, past, before, until)
+    past, of_past = _past(query)
+    earlier = _in_order(period, past, period.before_begins, period.before_until)
     rows = timeline if query.by == "day" else _rows(query, found)
-    return Report(begins, total, of_past, until, timeline, earlier, rows)
+    return Report(total, of_past, timeline, earlier, rows)
 
 
-def _beginnings(query: UsageQuery, today: date) -> tuple[date, date]:
-    """Return when the previous period and the current one begin."""
-    if query.days == YEAR:
-        months = 12 * today.year + today.month - 1 - 11
-        return date((months - 12) // 12, months % 12 + 1, 1), date(months // 12, months % 12 + 1, 1)
-    begins = today - timedelta(days=query.days - 1)
-    return begins - timedelta(days=query.days), begins
+def has_known_costs(period: Period, person: int | None) -> bool:
+    """Whether the cost of any reply or title in the period is known."""
+    return _shown(period, person).filter(unpriced__lt=F("booked")).exists()
 
 
-def _year_before(day: date) -> date:
-    last = calendar.monthrange(day.year - 1, day.month)[1]
-    return date(day.year - 1, day.month, min(day.day, last))
+@dataclass(frozen=True)
+class UnpricedModel:
+    upstream: Upstream
+    model: str
+    replies: int  # and titles, in the period
+
+
+def models_without_price(period: Period, person: int | None) -> list[UnpricedModel]:
+    """Return the used models that a price would help: their tokens are known, their cost is not."""
+    rows = (
+        _shown(period, person)
+        .filter(unpriced__gt=F("unknown"))
+        .exclude(model="")
+        .order_by()
+        .values_list("upstream_name", "model")
+        .annotate(replies=Sum("unpriced") - Sum("unknown"))
+        .order_by("-replies", "upstream_name", "model")[:MAX_UNPRICED]
+    )
+    named = Upstream.objects.filter(name__in={name for name, _, _ in rows}).defer("api_key")
+    upstreams = {one.name: one for one in named}
+    return [
+        UnpricedModel(upstream, model, replies)
+        for name, model, replies in rows
+        if (upstream := upstreams.get(name)) and Price.holding(upstream.pk, model) is None
+    ]
+
+
+def _shown(period: Period, person: int | None) -> "QuerySet[Any]":
+    table = MonthlyUsage if period.is_year else DailyUsage
+    return _rows_between(table, person, period.begins, period.until)
 
 
 def _rows_between(
-    table: type[DailyUsage | MonthlyUsage], query: UsageQuery, since: date, until: date
+    table: type[DailyUsage | MonthlyUsage], person: int | None, since: date, until: date
 ) -> "QuerySet[Any]":
     rows: QuerySet[Any] = table._default_manager.filter(day__gte=since, day__lte=until)
-    return rows if query.person is None else rows.filter(person=query.person)
+    return rows if person is None else rows.filter(person=person)
 
 
-def _past(query: UsageQuery, since: date, until: date) -> tuple[dict[date, Figures], Figures]:
+def _past(query: UsageQuery) -> tuple[dict[date, Figures], Figures]:
     """Return the previous period's days or months, and their total.
 
     The last month of a year is counted up to the same day as the current month.
     """
-    if query.days != YEAR:
-        days = _rows_between(DailyUsage, query, since, until)
+    period, person = query.period, query.person
+    since, until = period.before_begins, period.before_until
+    if not period.is_year:
+        days = _rows_between(DailyUsage, person, since, until)
         past, people = _summed(days, "day", COMPARED), days.values_list("person").distinct()
     else:
         month = until.replace(day=1)
-        months = _rows_between(MonthlyUsage, query, since, month - timedelta(days=1))
-        days = _rows_between(DailyUsage, query, month, until)
+        months = _rows_between(MonthlyUsage, person, since, month - timedelta(days=1))
+        days = _rows_between(DailyUsage, person, month, until)
         past = _summed(months, "day", COMPARED)
         past[month] = _figures(days.aggregate(people=_PEOPLE, **_sums(COMPARED)), COMPARED)
         people = months.values_list("person").union(days.values_list("person"))
@@ -116,23 +127,11 @@ def _past(query: UsageQuery, since: date, until: date) -> tuple[dict[date, Figur
 
 
 def _in_order(
-    query: UsageQuery, found: Mapping[date, Figures], since: date, until: date
+    period: Period, found: Mapping[date, Figures], since: date, until: date
 ) -> list[Figures]:
-    days, day = [], since
-    while day <= until:
-        days.append(day)
-        day = (day + timedelta(days=32)).replace(day=1) if query.unit == "month" else _next(day)
-    label: Callable[[date], str] = _month if query.unit == "month" else date.isoformat
+    days = months_between(since, until) if period.is_year else days_between(since, until)
     nothing = Figures("", dict.fromkeys(SUMS, 0))
-    return [replace(found.get(day, nothing), label=label(day)) for day in days]
-
-
-def _next(day: date) -> date:
-    return day + timedelta(days=1)
-
-
-def _month(day: date) -> str:
-    return f"{day:%Y-%m}"
+    return [replace(found.get(day, nothing), label=period.name_of(day), day=day) for day in days]
 
 
 def _rows(query: UsageQuery, found: Mapping[Any, Figures]) -> list[Figures]:

@@ -6,6 +6,7 @@ The first two can be downloaded as CSV.
 import csv
 from collections.abc import Iterator
 from itertools import zip_longest
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -22,8 +23,8 @@ from chatapp.models.platform import calendar
 from chatapp.staff.usage.charts import PARTS, chart
 from chatapp.staff.usage.conversations import spent
 from chatapp.staff.usage.figures import Figures, change
-from chatapp.staff.usage.forms import MEASURES, UsageForm
-from chatapp.staff.usage.queries import Report, UsageQuery, report
+from chatapp.staff.usage.forms import MEASURES, PERIODS, UsageForm
+from chatapp.staff.usage.queries import Report, UsageQuery, models_without_price, report
 from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
 
 MONEY = ("cost", "estimated_cost")
@@ -36,7 +37,8 @@ def usage(request: HttpRequest) -> HttpResponse:
     form = UsageForm(request.GET)
     if "csv" in request.GET:
         assert isinstance(request.user, User)
-        filters = {"by": form.parsed.by, "days": form.parsed.days}
+        period = form.parsed.period
+        filters = {"by": form.by, "since": f"{period.begins}", "until": f"{period.until}"}
         with transaction.atomic():
             audit.record("usage.exported", actor=request.user, detail={"asked": filters})
     return _page_or_file(request, form, "usage/usage.html")
@@ -78,32 +80,25 @@ def _page_or_file(request: HttpRequest, form: UsageForm, template: str) -> HttpR
     ]
     if query.by == "day":
         used.reverse()
+    unpriced = models_without_price(query.period, query.person) if found.total["unpriced"] else []
     context = {
         "form": form,
         "query": query,
+        "period": query.period,
         "report": found,
         "picture": chart(found.timeline, found.earlier, query.measure),
         "parts": PARTS[query.measure],
-        "measures": dict(MEASURES),
-        "by_day": _address(request, by="day"),
-        "file_by_day": _address(request, by="day", csv=""),
+        "periods": PERIODS,
+        "measures": MEASURES,
+        "address": lambda **changed: urlencode(form.chosen | changed),
         "rows": used[:MAX_ROWS],
         "unshown": len(used) - MAX_ROWS,
-        "unused": len(found.rows) - len(used),
         "most": max((row.of(query.measure) for row in found.rows), default=0) or 1,
         "change": change,
-        "file": _address(request, csv=""),
+        "unpriced": unpriced,
         "zone": calendar.zone().key,
     }
     return render(request, template, context)
-
-
-def _address(request: HttpRequest, **given: str) -> str:
-    """Return the query string with the given parameters replaced."""
-    parameters = request.GET.copy()
-    for name, value in given.items():
-        parameters[name] = value
-    return parameters.urlencode()
 
 
 def _with_before(found: Report, query: UsageQuery) -> Iterator[tuple[Figures, Figures | None]]:
@@ -113,7 +108,7 @@ def _with_before(found: Report, query: UsageQuery) -> Iterator[tuple[Figures, Fi
 
 
 def _file(found: Report, query: UsageQuery) -> HttpResponse:
-    name = f"usage-by-{query.by}-{found.begins}.csv"
+    name = f"usage-by-{query.by}-{query.period.begins}.csv"
     response = HttpResponse(
         content_type="text/csv; charset=utf-8",
         headers={
@@ -127,9 +122,16 @@ def _file(found: Report, query: UsageQuery) -> HttpResponse:
     lines.writerow([*columns, f"{_column(measure)}_before"] if query.by == "day" else columns)
     for one, before in _with_before(found, query):
         sums = (_amount(one, name) for name in SUMS)
-        line = [no_formula(one.label), one.people, *sums]
+        line = [_label(one, query), one.people, *sums]
         lines.writerow([*line, _amount(before, measure)] if before else line)
     return response
+
+
+def _label(one: Figures, query: UsageQuery) -> str:
+    """Return the name of a row; days and months as spreadsheets read them."""
+    if one.day:
+        return f"{one.day:%Y-%m}" if query.period.is_year else one.day.isoformat()
+    return no_formula(one.label)
 
 
 def _column(name: str) -> str:

@@ -19,24 +19,32 @@ def test_waiting_time_and_speed_are_averages_over_the_replies_that_have_them() -
 @pytest.mark.parametrize(
     ("now", "before", "expected"),
     [
-        (112, 100, "+12 %"),
-        (50, 100, "\N{MINUS SIGN}50 %"),
-        (100, 100, "no change"),
-        (0, 3, "\N{MINUS SIGN}100 %"),
+        (112, 100, "12% more than"),
+        (50, 100, "50% less than"),
+        (100, 100, "the same as"),
+        (0, 3, "100% less than"),
+        (20_000, 1, "1,999,900% more than"),
         (9, 0, ""),
-        (None, 2.5, ""),
-        (2.5, None, ""),
     ],
 )
 def test_a_figure_is_compared_with_the_previous_period(
-    now: float | None, before: float | None, expected: str
+    now: int, before: int, expected: str
 ) -> None:
-    assert change(now, before) == expected
+    assert change(figures(replies=now), figures(replies=before), "replies") == expected
+
+
+def test_a_partly_unknown_figure_is_compared_as_far_as_it_is_known() -> None:
+    whole, part = figures(cost=50, booked=2), figures(cost=100, booked=2, unpriced=1)
+    unknown = figures(booked=2, unpriced=2)
+    assert change(whole, part, "cost") == "known cost 50% less than"
+    assert change(part, whole, "cost") == "known cost 100% more than"
+    assert change(unknown, whole, "cost") == change(whole, unknown, "cost") == ""
 
 
 def test_an_unknown_cost_is_not_zero() -> None:
-    unknown = Figures("", {"cost": 0, "unpriced": 2, "booked": 2})
+    unknown = figures(unpriced=1, booked=2)
     assert unknown.figure("cost") is None
     assert unknown.of("cost") == 0
-    assert Figures("", {"cost": 0, "unpriced": 1, "booked": 2}).figure("cost") == 0
-    assert Figures("", {"cost": 0, "unpriced": 0, "booked": 0}).figure("cost") == 0
+    assert figures(cost=3, unpriced=1, booked=2).figure("cost") == 3
+    assert figures(booked=2).figure("cost") == 0
+    assert figures(unknown=1, booked=1).figure("tokens") is None

@@ -10,8 +10,10 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatapp.models import AuditEvent, Usage, User
+from chatapp.models import AuditEvent, Upstream, Usage, User
+from chatapp.staff.usage.periods import Period
 from chatapp.staff.usage.queries import UsageQuery, report
+from tests.support.allowed import priced
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +23,7 @@ TODAY = NOW.date()
 
 @pytest.fixture(autouse=True)
 def in_march(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatapp.staff.usage.queries.now", lambda: NOW)
+    monkeypatch.setattr("chatapp.staff.usage.forms.now", lambda: NOW)
 
 
 def book(user: User | None, tokens: int, day: date = TODAY, **given: Any) -> None:
@@ -58,8 +60,11 @@ def tokens(client: Client, path: str) -> dict[str, int]:
     return {name: int(row["prompt_tokens"]) for name, row in table(client, path).items()}
 
 
-def test_the_page_says_that_there_was_no_usage(olives: Client) -> None:
-    assert "No usage in this period." in page_text(olives)
+def test_a_page_without_usage_says_what_to_do(olives: Client) -> None:
+    page = page_text(olives)
+    assert "Nothing was used from 19 Feb 2026 to 20 Mar 2026." in page
+    assert ">Start a chat</a>" in page
+    assert ">see the last 12 months</a>" in page
 
 
 def test_rows_have_their_figures_and_the_largest_comes_first(
@@ -87,8 +92,8 @@ def test_rows_have_their_figures_and_the_largest_comes_first(
     }
     page = page_text(olives, "/usage/?by=model")
     assert page.index(">small<") < page.index(">large<")
-    assert '<span class="value">155</span>' in page
-    assert '<dt>People</dt><dd><span class="value">2</span>' in page
+    assert '<span class="value">155</span><span class="about">155 in, 0 out</span>' in page
+    assert "from 2 people" in page
 
 
 def test_the_table_starts_with_the_newest_day_and_omits_unused_ones(
@@ -96,122 +101,175 @@ def test_the_table_starts_with_the_newest_day_and_omits_unused_ones(
 ) -> None:
     for day in (date(2026, 3, 18), TODAY):
         book(alice, 10, day)
-    page = page_text(olives, "/usage/?days=7")
-    rows = page.partition("<tbody>")[2]
+    page = page_text(olives, "/usage/?period=7&by=day")
+    rows = page.partition("<tbody>")[2].partition("</tbody>")[0]
     assert rows.count('<th scope="row"') == 2
-    assert rows.index(">2026-03-20<") < rows.index(">2026-03-18<")
-    assert "5 other days without usage." in page
+    assert rows.index(">20 Mar 2026<") < rows.index(">18 Mar 2026<")
+    assert "Days without usage are left out." in page
 
 
 @pytest.mark.parametrize(
-    ("days", "first", "outside"),
+    ("period", "first", "outside", "count"),
     [
-        (7, date(2026, 3, 14), date(2026, 3, 13)),
-        (30, date(2026, 2, 19), date(2026, 2, 18)),
-        (90, date(2025, 12, 21), date(2025, 12, 20)),
-        (365, date(2025, 4, 1), date(2025, 3, 20)),
+        ("7", date(2026, 3, 14), date(2026, 3, 13), 7),
+        ("30", date(2026, 2, 19), date(2026, 2, 18), 30),
+        ("month", date(2026, 3, 1), date(2026, 2, 28), 20),
+        ("year", date(2025, 4, 1), date(2025, 3, 20), 12),
     ],
 )
 def test_a_period_ends_today_and_is_compared_with_the_previous_one(
-    olives: Client, alice: User, days: int, first: date, outside: date
+    olives: Client, alice: User, period: str, first: date, outside: date, count: int
 ) -> None:
     book(alice, 30, first)
     book(alice, 120, TODAY)
     book(alice, 100, outside)
-    by_day = tokens(olives, f"/usage/?days={days}")
-    shown = "%Y-%m" if days == 365 else "%Y-%m-%d"
-    assert len(by_day) == (12 if days == 365 else days)
+    by_day = tokens(olives, f"/usage/?period={period}&by=day")
+    shown = "%Y-%m" if period == "year" else "%Y-%m-%d"
+    assert len(by_day) == count
     assert next(iter(by_day)) == f"{first:{shown}}"
     assert list(by_day)[-1] == f"{NOW:{shown}}"
     assert {day: count for day, count in by_day.items() if count} == {
         f"{first:{shown}}": 30,
         f"{NOW:{shown}}": 120,
     }
-    assert "+50 %" in page_text(olives, f"/usage/?days={days}")
+    assert "50% more than the " in page_text(olives, f"/usage/?period={period}")
+
+
+def test_a_period_of_ones_own_has_the_days_that_were_chosen(olives: Client, alice: User) -> None:
+    for day in (date(2026, 1, 4), date(2026, 1, 5), date(2026, 1, 8), date(2026, 1, 9)):
+        book(alice, 10, day)
+    chosen = "period=custom&since=2026-01-05&until=2026-01-08"
+    by_day = tokens(olives, f"/usage/?{chosen}&by=day")
+    assert list(by_day) == ["2026-01-05", "2026-01-06", "2026-01-07", "2026-01-08"]
+    assert sum(by_day.values()) == 20
+    page = page_text(olives, f"/usage/?{chosen}")
+    assert 'value="2026-01-05"' in page
+    assert "100% more than the 4 days before" in page
+    link = (
+        "?period=custom&amp;by=person&amp;measure=&amp;since=2026-01-05&amp;until=2026-01-08#table"
+    )
+    assert f'href="{link}"' in page
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "problem"),
+    [
+        ("2026-02-02", "2026-02-01", "Choose days up to today, the first one first."),
+        ("2026-03-20", "2026-03-21", "Choose days up to today"),
+        ("0001-01-01", "2026-03-20", "Choose days up to today"),
+        ("2025-01-01", "2026-03-20", "Choose at most 366 days."),
+        ("yesterday", "2026-03-20", "Enter a valid date."),
+    ],
+)
+def test_impossible_days_are_refused_and_30_days_are_shown(
+    olives: Client, alice: User, since: str, until: str, problem: str
+) -> None:
+    book(alice, 3)
+    query = f"period=custom&since={since}&until={until}"
+    assert problem in page_text(olives, f"/usage/?{query}")
+    assert len(table(olives, f"/usage/?{query}&by=day")) == 30
 
 
 def test_each_day_is_shown_with_that_of_the_previous_period(olives: Client, alice: User) -> None:
     book(alice, 30, date(2026, 3, 19), cost=5)
     book(alice, 70, date(2026, 3, 12), cost=1_000_000_000)  # a week earlier
     book(alice, 90, date(2026, 3, 10))
-    page = page_text(olives, "/usage/?days=7")
+    page = page_text(olives, "/usage/?period=7&by=day&measure=tokens")
     assert "Tokens before: 7 days earlier." in page
-    rows = page.partition("<tbody>")[2].split("<tr>")[1:]
-    assert [row[row.index('dir="auto">') + 11 :][:10] for row in rows] == [
-        "2026-03-19",
-        "2026-03-17",
+    rows = page.partition("<tbody>")[2].partition("</tbody>")[0].split("<tr>")[1:]
+    assert [row[row.index('dir="auto">') + 11 :][:11] for row in rows] == [
+        "19 Mar 2026",
+        "17 Mar 2026",
     ]
     assert '<td class="number">70</td>' in rows[0]
     assert '<td class="number">90</td>' in rows[1]  # a day without usage
-    file = table(olives, "/usage/?days=7")
+    file = table(olives, "/usage/?period=7&by=day&measure=tokens")
     assert {
         day: row["tokens_before"] for day, row in file.items() if row["tokens_before"] != "0"
     } == {
         "2026-03-17": "90",
         "2026-03-19": "70",
     }
-    assert table(olives, "/usage/?days=7&measure=cost")["2026-03-19"]["cost_usd_before"] == (
-        "1.000000000"
-    )
-    speeds = table(olives, "/usage/?days=7&measure=speed")
-    assert {row["speed_before"] for row in speeds.values()} == {""}
-    assert "before" not in page_text(olives, "/usage/?days=7&by=model").partition("<thead>")[2]
+    costs = table(olives, "/usage/?period=7&by=day&measure=cost")
+    assert costs["2026-03-19"]["cost_usd_before"] == "1.000000000"
+    assert costs["2026-03-17"]["cost_usd_before"] == ""  # unknown
+    assert "before" not in page_text(olives, "/usage/?period=7&by=model").partition("<thead>")[2]
 
 
-@pytest.mark.parametrize(
-    ("today", "until"),
-    [
-        (date(2026, 3, 1), date(2025, 3, 1)),
-        (date(2026, 3, 31), date(2025, 3, 31)),
-        (date(2028, 2, 29), date(2027, 2, 28)),
-        (date(2027, 1, 1), date(2026, 1, 1)),
-        (date(2026, 12, 31), date(2025, 12, 31)),
-    ],
-)
+@pytest.mark.parametrize("today", [date(2026, 3, 1), date(2026, 3, 31), date(2028, 2, 29)])
 def test_a_year_of_constant_usage_shows_no_change(
-    olives: Client,
-    alice: User,
-    bob: User,
-    monkeypatch: pytest.MonkeyPatch,
-    today: date,
-    until: date,
+    olives: Client, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch, today: date
 ) -> None:
     """A person with usage both in whole months and in the last one counts once."""
     moment = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
-    monkeypatch.setattr("chatapp.staff.usage.queries.now", lambda: moment)
-    first = (today.replace(day=1) - timedelta(days=334)).replace(day=1)
-    begins = first.replace(year=first.year - 1)
-    for day in (today, today.replace(day=1), first, until, until.replace(day=1), begins):
-        book(alice, 50, day)
-        book(bob, 50, day)
-    for outside in (until + timedelta(days=1), begins - timedelta(days=1)):
-        if outside < first:
+    monkeypatch.setattr("chatapp.staff.usage.forms.now", lambda: moment)
+    period = Period.of_year(today)
+    until = period.before_until
+    within = (today, today.replace(day=1), period.begins)
+    for day in (*within, until, until.replace(day=1), period.before_begins):
+        book(alice, 50, day, cost=5)
+        book(bob, 50, day, cost=5)
+    for outside in (until + timedelta(days=1), period.before_begins - timedelta(days=1)):
+        if outside < period.begins:
             book(None, 7000, outside)
-    found = report(UsageQuery(365, "day", "tokens"))
+    found = report(UsageQuery(period, "day", "tokens"))
     assert found.total["prompt_tokens"] == found.before["prompt_tokens"] == 300
     assert found.total.people == found.before.people == 2
-    assert found.before_until == until
-    own = report(UsageQuery(365, "day", "tokens", alice.pk))
+    own = report(UsageQuery(period, "day", "tokens", alice.pk))
     assert (own.before["prompt_tokens"], own.before.people) == (150, 1)
-    page = page_text(olives, "/usage/?days=365")
-    assert f"a year earlier, up to {until}." in page
-    assert page.count("no change") >= 3
-    assert "a year earlier" not in page_text(olives)
+    page = page_text(olives, "/usage/?period=year")
+    assert page.count("the same as the year before") == 3
 
 
 def test_estimated_and_unknown_usage_is_shown_in_words_and_in_the_chart(
     olives: Client, alice: User
 ) -> None:
     book(alice, 300, cost=10)
-    book(alice, 100, provenance="estimated", ending="stopped")
+    page = page_text(olives, "/usage/?measure=tokens")
+    assert "at least" not in page
+    for words in ("Estimated, as the provider", "unknown</li>", "The cost is unknown"):
+        assert words not in page
+    book(alice, 200, provenance="estimated", ending="stopped")
     book(alice, 0, provenance="unknown", prompt_tokens=None, ending="failed")
-    page = page_text(olives)
-    assert "100 of 400 tokens are estimated." in page
-    assert "Tokens unknown for 1 and cost unknown for 2 of 3 replies and titles." in page
+    page = page_text(olives, "/usage/?measure=tokens")
+    assert "<small>at least</small>&#32;500</span>" in page
+    assert "The cost is unknown for 2 of 3 replies and titles." in page
     assert 'class="shade-1" x="97.0%" y="0.0%" width="2.67%" height="100.0%"' in page
-    assert 'fill="url(#estimated)" x="97.0%" y="0.0%" width="2.67%" height="25.0%"' in page
-    assert '<rect class="shade-unknown" y="8" width="33.33%" height="2">' in page
-    assert "1 stopped, 0 cut short, 1 failed" in page
+    assert 'fill="url(#estimated)" x="97.0%" y="0.0%" width="2.67%" height="40.0%"' in page
+    assert '<rect class="shade-unknown" x="97.0%" width="2.67%"' in page
+    assert "Estimated, as the provider reported no tokens" in page
+    assert "Some tokens unknown</li>" in page
+
+
+def test_an_unknown_cost_is_a_dash_with_a_link_to_set_the_price(
+    olives: Client, alices: Client, alice: User, connected: Upstream
+) -> None:
+    name = connected.name
+    book(alice, 300, upstream_name=name, model="dear", cost=1_000_000_000)
+    book(alice, 300, upstream_name=name, model="new")
+    book(alice, 300, upstream_name=name, model="known since")
+    book(alice, 300, upstream_name="Gone", model="gone")
+    book(alice, 0, upstream_name=name, model="broken", provenance="unknown", prompt_tokens=None)
+    priced(connected, 1, 1, "known since")
+    page = page_text(olives)
+    assert "<small>at least</small>&#32;$1.00" in page
+    assert "$0.00" not in page.partition("<table")[2]
+    assert "The cost is unknown for 4 of 5 replies and titles. These models have no price:" in page
+    link = f'<a href="/limits/prices/new/?upstream={connected.pk}&amp;model=new"'
+    assert page.count(link) == page.count(">Set price<") == 2  # below the chart and in its row
+    own = page_text(alices, "/usage/me/")
+    assert "An administrator can set prices." in own
+    assert "Set price" not in own
+
+
+def test_the_chart_shows_tokens_while_no_cost_is_known(olives: Client, alice: User) -> None:
+    book(alice, 300)
+    page = page_text(olives)
+    assert ">Tokens by day</figcaption>" in page
+    assert '<span class="value">\N{EN DASH}</span>' in page
+    book(alice, 300, cost=1)
+    assert ">Cost by day</figcaption>" in page_text(olives)
+    assert ">Replies by day</figcaption>" in page_text(olives, "/usage/?measure=replies")
 
 
 def test_the_file_has_money_in_plain_dollars(olives: Client, alice: User) -> None:
@@ -231,6 +289,7 @@ def test_your_own_page_has_only_your_figures(alices: Client, alice: User, bob: U
     assert "900" not in page
     assert "bob" not in page
     assert "Person" not in page
+    assert "from 1 person" not in page
     assert alices.get("/usage/").status_code == 403
     assert alices.get("/usage/?csv").status_code == 403
 
@@ -245,17 +304,20 @@ def test_untrusted_names_stay_text_in_the_page_and_in_a_spreadsheet(
     assert "&lt;script&gt;alert(1)" in page
     answer = olives.get("/usage/?by=model&csv").content.decode()
     logged = AuditEvent.objects.get(action="usage.exported").detail.values
-    assert logged["asked"] == {"by": "model", "days": 30}
+    assert logged["asked"] == {"by": "model", "since": "2026-02-19", "until": "2026-03-20"}
     names = [row[0] for row in csv.reader(answer.splitlines(keepends=True))][1:]
     assert sorted(names) == sorted(
         ["<script>alert(1)</script>", "'=1+1", "'@SUM(A1)", "'+1", "'-1", 'a"b,c\nd']
     )
 
 
-@pytest.mark.parametrize("query", ["days=8&by=sun&measure=love", "days=&by=", "days=30&days=%00"])
+@pytest.mark.parametrize(
+    "query", ["period=8&by=sun&measure=love", "period=&by=", "period=7&period=%00"]
+)
 def test_unknown_filter_values_mean_the_default(olives: Client, alice: User, query: str) -> None:
-    book(alice, 3)
-    assert len(table(olives, f"/usage/?{query}")) == 30
+    book(alice, 3, TODAY - timedelta(days=29))
+    book(alice, 4, TODAY - timedelta(days=30))
+    assert tokens(olives, f"/usage/?{query}") == {"m": 3}
 
 
 def test_a_yearly_report_needs_only_a_few_queries(
@@ -263,5 +325,5 @@ def test_a_yearly_report_needs_only_a_few_queries(
 ) -> None:
     for months in range(12):
         book(alice, 1, TODAY - timedelta(days=30 * months), model=f"m{months}")
-    with django_assert_max_num_queries(11):
-        olives.get("/usage/?days=365&by=group")
+    with django_assert_max_num_queries(14):
+        olives.get("/usage/?period=year&by=group")

@@ -24,6 +24,7 @@ from chatapp.chat.thread_sync import ThreadSync
 from chatapp.close_codes import CloseCode
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import Refused, User
+from chatapp.models.refusals import OverLimit
 from chatapp.realtime.viewers import WRITE, Write
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments
@@ -177,7 +178,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self._check_rate(action)
             await self._actions.take(action, fields)
         except Refused as refused:
-            await self._show_problem(str(refused), fields)
+            over_limit = refused if isinstance(refused, OverLimit) else None
+            await self._show_problem(str(refused), fields, over_limit)
         except NotSignedIn as error:
             await self._show_problem(str(error), fields)
             await self.close(error.code)
@@ -200,9 +202,11 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if left < 0 or allowances[self.user_id].take() < 0:
             raise Refused(TOO_MUCH)
 
-    async def _show_problem(self, problem: str, fields: Fields) -> None:
+    async def _show_problem(
+        self, problem: str, fields: Fields, over_limit: OverLimit | None = None
+    ) -> None:
         """Show the problem and name the prompt, so that the page can restore its text."""
         prompt = None
         with suppress(ValueError):
             prompt = UUID(str(fields.get("prompt")))
-        await self.show(fragments.problem_fragment(problem, prompt))
+        await self.show(fragments.problem_fragment(problem, prompt, over_limit))

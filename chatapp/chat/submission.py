@@ -97,7 +97,7 @@ async def start(turn: Turn, viewer: Viewer) -> None:
     async with worker().one_prompt_at_a_time:
         around = fragments.composer_fragment(turn.conversation, turn.reply)
         if turn.reservation:
-            around += fragments.limit_note_fragment(turn.reservation.near)
+            around += fragments.limit_note_fragment(turn.reservation.warning)
         if turn.policy:  # it may have changed since the page was drawn
             around += fragments.policy_fragment(turn.policy, turn.conversation)
         around += fragments.sidebar_fragment(turn.conversation, running=True, first=True)

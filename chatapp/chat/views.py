@@ -38,7 +38,7 @@ from chatapp.models import (
     audit,
     permitted,
 )
-from chatapp.models.billing.quota_usage import nearest, quota_usages
+from chatapp.models.billing.quota_usage import quota_usages, warning
 from chatapp.models.review.readable import readable_images
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments, pool
@@ -91,7 +91,7 @@ def chat_page(
         "suggestions": [] if (view and view.shown) or project else _suggestions(offers),
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
         "filed": sidebar.filed(request, project.pk) if project else None,
-        "near": nearest(quota_usages(request.user)),
+        "limit_warning": warning(quota_usages(request.user)),
         "policy": ReviewPolicy.at(conversation.created_at) if conversation else ReviewPolicy.now(),
     }
     if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):

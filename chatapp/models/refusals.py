@@ -1,8 +1,18 @@
 """Exceptions for requests of a person that are refused."""
 
+from datetime import datetime
+
 
 class Refused(Exception):
     """Refuses a request. The message is a sentence for the person: what is wrong, what to do."""
+
+
+class OverLimit(Refused):
+    """A limit leaves too little for a reply. `resets_at` is None if waiting does not help."""
+
+    def __init__(self, sentence: str, resets_at: datetime | None) -> None:
+        super().__init__(sentence)
+        self.resets_at = resets_at
 
 
 class NotHere(Refused):

@@ -45,4 +45,5 @@ import "./long-prompts.js";
 import "./added-text.js";
 import "./drawing-pace.js";
 import "./page-title.js";
+import "./local-times.js";
 import "./search-opener.js";

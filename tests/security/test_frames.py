@@ -25,8 +25,9 @@ from chatapp.models import (
     Usage,
 )
 from chatapp.models.billing.limits import Measure, Period
-from chatapp.models.billing.quota_usage import QuotaUsage
+from chatapp.models.billing.quota_usage import QuotaUsage, warning
 from chatapp.models.conversations.rounds import RunState, ToolRun
+from chatapp.models.refusals import OverLimit
 from chatapp.rendering import fragments
 from chatapp.rendering.fragments import LiveReply, ReplyView
 from chatapp.rendering.fragments.environment import draw
@@ -61,6 +62,7 @@ def drawn(text: str) -> str:
             fragments.composer_fragment(conversation, reply),
             fragments.sidebar_fragment(conversation, running=True),
             fragments.problem_fragment(text),
+            fragments.problem_fragment(text, over_limit=OverLimit(text, None)),
             fragments.delay_fragment(REPLY, text),
             fragments.title_fragment(conversation),
             fragments.emptied_fragment(CONVERSATION, text, ReviewPolicy(scope="all")),
@@ -89,7 +91,7 @@ def main(
         "chosen_model": "",
         "at": None,
         "is_long": True,
-        "near": QuotaUsage(shared_limit(text), "all", 90, 0, 0, None),
+        "limit_warning": warning([QuotaUsage(shared_limit(text), "all", 90, 0, 0, None)]),
         "thread": "",
         "suggestions": (text,),
         "first_steps": ("gateway", "people"),

@@ -109,7 +109,7 @@ class Limit(models.Model):
         return f" {self.get_period_display()}" if self.is_of_tokens else ""
 
     @property
-    def whose(self) -> str:
+    def people(self) -> str:
         people = "everybody"
         if self.user:
             people = str(self.user)
@@ -117,8 +117,21 @@ class Limit(models.Model):
             people = f"the group {self.group}"
         if self.has_each_their_own:
             people = "each person" if self.group is None else f"each person of {people}"
-        target = self.model or (self.upstream.name if self.upstream else "")
-        return f"{people}, with {target}" if target else people
+        return people
+
+    @property
+    def whose(self) -> str:
+        """The people, and the models if not all are meant."""
+        return f"{self.people}, with {self.target}" if self.target else self.people
+
+    @property
+    def target(self) -> str:
+        """The model or upstream that the limit applies to; "" if it applies to all."""
+        return self.model or (self.upstream.name if self.upstream else "")
+
+    def number(self, value: int) -> str:
+        """Return an amount without its unit, unless that is dollars."""
+        return dollars(value) if self.measure == Measure.MONEY else f"{value:,}"
 
     def amount(self, value: int) -> str:
         """Return an amount with its unit, in words."""

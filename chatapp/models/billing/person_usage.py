@@ -1,7 +1,6 @@
 """What one person has used in the current month."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Self
 
 from django.db.models import Count, Q, Sum
@@ -15,9 +14,8 @@ from chatapp.models.billing.usage import Usage
 
 @dataclass(frozen=True)
 class PersonUsage:
-    """A person's booked usage since a moment. Money is in nano-dollars."""
+    """A person's booked usage. Money is in nano-dollars."""
 
-    since: datetime
     tokens: int
     estimated_tokens: int
     money: int
@@ -37,4 +35,4 @@ class PersonUsage:
             estimated_money=Coalesce(Sum("cost", filter=is_estimated), 0),
             unpriced=Count("pk", filter=Q(cost=None)),
         )
-        return cls(since, **sums)
+        return cls(**sums)

@@ -1,4 +1,8 @@
-"""Meters: how much of a limit is used, in words and figures for people."""
+"""Meters: how much of a limit is left, in words and figures for people.
+
+What running replies hold is an upper bound of what they may use, and usually far too high. So no
+figure includes it: what they really used is counted when they end.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +14,15 @@ from chatapp.models.accounts.users import User
 from chatapp.models.billing.budget_accounts import BudgetAccount
 from chatapp.models.billing.limits import Limit, Measure
 
-NEAR = 80  # percent, from which on a person gets a warning
+NEAR = 20  # percent; with less than this left, a person gets a warning
+
+
+@dataclass(frozen=True)
+class LimitWarning:
+    """What a person reads when little is left of a limit."""
+
+    sentence: str
+    resets_at: datetime | None
 
 
 @dataclass(frozen=True)
@@ -34,23 +46,35 @@ class QuotaUsage:
         return cls(limit, whose, shown.spent, shown.held, shown.overrun, resets)
 
     @property
-    def percent(self) -> int:
-        """Percentage of the cap that is used or held; 100 if the cap is 0."""
-        used = self.spent + self.held
-        return min(100, 100 * used // self.limit.cap) if self.limit.cap else 100
+    def left(self) -> int:
+        """What is left; of replies at once, how many more may run now."""
+        used = self.held if self.limit.measure == Measure.AT_ONCE else self.spent
+        return max(0, self.limit.cap - used)
 
     @property
-    def percent_spent(self) -> int:
-        return min(100, 100 * self.spent // self.limit.cap) if self.limit.cap else 100
+    def percent_left(self) -> int:
+        """Percentage of the cap, rounded up so that only nothing is 0."""
+        return -(-100 * self.left // self.limit.cap) if self.limit.cap else 0
+
+    @property
+    def in_words(self) -> str:
+        """15,000 of 100,000 tokens left"""
+        limit = self.limit
+        if limit.measure == Measure.AT_ONCE:
+            return f"{self.held:,} of {limit.cap:,} running"
+        return f"{limit.number(self.left)} of {limit.amount(limit.cap)} left"
 
     @property
     def sentence(self) -> str:
-        """85% of your 100,000 tokens a day is used."""
-        limit = self.limit
-        whose = "your" if self.whose == "you" else "the"
-        shared = "" if self.whose == "you" else f" that {limit.whose} share"
+        """15,000 left of your 100,000 tokens a day."""
+        limit, is_own = self.limit, self.whose == "you"
         what = f"{limit.amount(limit.cap)}{limit.per}"
-        return f"{self.percent_spent}% of {whose} {what}{shared} is used."
+        what += "" if is_own else f" for {limit.people}"
+        what += f" with {limit.target}" if limit.target else ""
+        if not self.left:
+            end = "reached" if limit.measure == Measure.AT_ONCE else "used up"
+            return f"{'Your' if is_own else 'The'} limit of {what} is {end}."
+        return f"{limit.number(self.left)} left of {'your' if is_own else 'the'} {what}."
 
 
 def quota_usages(user: User) -> list[QuotaUsage]:
@@ -62,17 +86,17 @@ def quota_usages(user: User) -> list[QuotaUsage]:
     return [QuotaUsage.of(limit, accounts.get(limit.pk), _who(limit)) for limit in limits]
 
 
-def nearest(meters: Iterable[QuotaUsage]) -> QuotaUsage | None:
-    """Return the most used meter that a person should be warned about, or None."""
+def warning(meters: Iterable[QuotaUsage]) -> LimitWarning | None:
+    """Return a warning about the limit of which the least is left, if that is little."""
     counted = (meter for meter in meters if meter.limit.is_of_tokens)
-    found = max(counted, key=lambda one: one.percent_spent, default=None)
-    return found if found and found.percent_spent >= NEAR else None
+    least = min(counted, key=lambda one: one.percent_left, default=None)
+    if least is None or least.percent_left > NEAR:
+        return None
+    return LimitWarning(least.sentence, least.resets_at)
 
 
-def nearest_of(accounts: Iterable[BudgetAccount]) -> QuotaUsage | None:
-    return nearest(
-        QuotaUsage.of(account.limit, account, _who(account.limit)) for account in accounts
-    )
+def usage_of(account: BudgetAccount) -> QuotaUsage:
+    return QuotaUsage.of(account.limit, account, _who(account.limit))
 
 
 def _who(limit: Limit) -> str:

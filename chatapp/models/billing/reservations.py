@@ -13,18 +13,20 @@ from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from django.db import transaction
-from django.utils import timezone
 
 from chatapp.db.statements import build, run_together
 from chatapp.models.billing.budget_accounts import HELD, KEPT, TAKEN, BudgetAccount, BudgetHold
 from chatapp.models.billing.limits import Limit, Measure
 from chatapp.models.billing.prices import MILLION, Price
-from chatapp.models.billing.quota_usage import QuotaUsage, nearest_of
+from chatapp.models.billing.quota_usage import LimitWarning, usage_of, warning
 from chatapp.models.billing.usage import Usage
-from chatapp.models.refusals import Refused
+from chatapp.models.refusals import OverLimit
 
 OUTPUT = 2_000  # tokens of output that are held at first, and added each time
-MIN_OUTPUT = 50  # with less than this left, a prompt is refused
+# The tokens of a short answer. With less than this left, a prompt is refused, so that no reply
+# starts that has to end at once.
+MIN_OUTPUT = 150
+MIN_TITLE = 50
 # The largest `max_tokens` that is sent. Models refuse a number above their own maximum, and 4,096
 # is the smallest common one. Beyond it, the hold decides when a reply has to end.
 MAX_REQUESTED = 4_096
@@ -48,7 +50,7 @@ class Reservation:
     earlier: Usage = field(default_factory=Usage.nothing)  # of requests that have ended
     written: int = 0  # bytes; at least the number of tokens
     max_tokens: int | None = None  # sent to the upstream, as the total over all choices
-    near: QuotaUsage | None = None  # the most used limit before this reply, if it is nearly used up
+    warning: LimitWarning | None = None  # if little was left before this reply
     was_refused: bool = False  # the last time it asked for more
 
     @property
@@ -126,10 +128,11 @@ class Reservation:
         """
         mine = [one for one in accounts if one.pk in self.holds]
         tightest = min(mine, key=lambda one: self.within(one, prompt), default=None)
-        self.affordable = self.within(tightest, prompt) if tightest else UNBOUNDED
-        if tightest and self.affordable < least:
+        affordable = self.within(tightest, prompt) if tightest else UNBOUNDED
+        if tightest and affordable < least:
             return tightest
-        self.prompt, self.output = prompt, min(output, self.affordable)
+        self.affordable = affordable
+        self.prompt, self.output = prompt, min(output, affordable)
         for account in mine:
             hold = self.holds[account.pk]
             held = self.need(account.limit, prompt, self.output)
@@ -172,7 +175,7 @@ def admit(
 
     Call it in the transaction that stores them. `prompt_tokens` returns an upper bound of what is
     sent for a reply. Returns reservations by reply; replies that no limit applies to have none.
-    Raises `Refused`.
+    Raises `OverLimit`.
     """
     limits = Limit.concerning(user)
     concerning = {
@@ -204,7 +207,7 @@ def admit(
 def admit_title(user: int, asking: PlannedRequest, prompt_tokens: int) -> Reservation | None:
     """Reserve budget for titling one of this person's conversations; None if no limit applies.
 
-    Call it in a transaction. Raises `Refused`.
+    Call it in a transaction. Raises `OverLimit`.
     """
     limits = [
         one
@@ -215,7 +218,7 @@ def admit_title(user: int, asking: PlannedRequest, prompt_tokens: int) -> Reserv
         return None
     price = Price.holding(asking.upstream, asking.model)
     accounts = _locked(limits, user)
-    reservation = _admitted(asking, accounts, prompt_tokens, price)
+    reservation = _admitted(asking, accounts, prompt_tokens, price, MIN_TITLE)
     _take([reservation], accounts)
     return reservation
 
@@ -295,7 +298,11 @@ def admit_again(reservation: Reservation, prompt: int, earlier: Usage) -> bool:
 
 
 def _admitted(
-    asking: PlannedRequest, accounts: Sequence[BudgetAccount], prompt: int, price: Price | None
+    asking: PlannedRequest,
+    accounts: Sequence[BudgetAccount],
+    prompt: int,
+    price: Price | None,
+    least: int = MIN_OUTPUT,
 ) -> Reservation:
     holds = {
         one.pk: build(BudgetHold, message=asking.key, account=one, process=asking.process)
@@ -303,9 +310,12 @@ def _admitted(
     }
     for account in accounts:
         _count_in(account)
-    reservation = Reservation(asking.key, holds, price, near=nearest_of(accounts))
-    if lacking := reservation.hold(accounts, prompt, OUTPUT, MIN_OUTPUT):
-        raise Refused(refusal(lacking, reservation.need(lacking.limit, prompt, MIN_OUTPUT)))
+    reservation = Reservation(asking.key, holds, price)
+    reservation.warning = warning(map(usage_of, accounts))
+    if lacking := reservation.hold(accounts, prompt, OUTPUT, least):
+        limit = lacking.limit
+        needed, for_answer = (reservation.need(limit, size, least) for size in (prompt, 0))
+        raise refusal(lacking, needed, for_answer)
     return reservation
 
 
@@ -318,42 +328,35 @@ def _take(reservations: Collection[Reservation], accounts: Collection[BudgetAcco
 
 
 def _count_in(account: BudgetAccount) -> None:
-    """Count one more reply for this minute; raises `Refused`."""
+    """Count one more reply for this minute; raises `OverLimit`."""
     if account.limit.measure != Measure.A_MINUTE:
         return
     if account.left <= 0:
-        raise Refused(refusal(account, 1))
+        raise refusal(account)
     account.spent += 1
 
 
-def refusal(account: BudgetAccount, needed: int) -> str:
-    """Return the sentence for the person: which limit it is, when it resets, whom to ask."""
-    limit = account.limit
-    whose = "Your limit" if limit.user_id or account.user_id else "The limit"
-    what = f"{whose} of {limit.amount(limit.cap)}{limit.per}"
-    of = limit.model or (limit.upstream.name if limit.upstream else "")
-    if of:
-        what += f" with {of}"
-    elif not (limit.user_id or account.user_id):
-        what += f" for the group {limit.group}" if limit.group else " for everybody"
-    ask = f"Ask {limit.whom_to_ask or 'an administrator'} for more"
+def refusal(account: BudgetAccount, needed: int = 1, for_answer: int = 0) -> OverLimit:
+    """Return the refusal for the person: what is left of which limit, and what to do.
+
+    The reply needs so much of the limit, and so much even without a prompt.
+    """
+    limit, usage = account.limit, usage_of(account)
+    ask = f"Ask {limit.whom_to_ask or 'an administrator'} for more."
     if limit.measure == Measure.AT_ONCE:
-        return f"{what} is reached. Wait for a reply to finish, or stop one. Your text is kept."
-    if account.left <= 0:
-        what += " is used up"
-    else:
-        left, may_need = limit.amount(account.left), limit.amount(needed)
-        what += f" leaves {left}, and this may need {may_need}"
-    if account.held and limit.is_of_tokens:
-        what += ", counting what is reserved for running replies"
-    return f"{what}. {_when_to_retry(limit, ask)} Your text is kept."
-
-
-def _when_to_retry(limit: Limit, ask: str) -> str:
+        wait = "Wait for a reply to finish, or stop one."
+        return OverLimit(f"{usage.sentence} {wait}", None)
     if limit.measure == Measure.A_MINUTE:
-        return "Send it again in a minute."
-    resets = limit.resets_at(timezone.now())
-    return f"It resets on {limit.in_words(resets)}. {ask}." if resets else f"{ask}."
+        return OverLimit(f"{usage.sentence} Send it again in a minute.", None)
+    if not usage.left:
+        return OverLimit(f"{usage.sentence} {ask}", usage.resets_at)
+    if usage.left >= needed:  # but for what others hold
+        wait = "Running replies may need that: wait for one to finish, or stop one."
+        return OverLimit(f"{usage.sentence} {wait}", usage.resets_at)
+    little = "That is too little for an answer."
+    if usage.left >= for_answer:
+        little = "That may be too little for this chat: shorten the prompt, or start a new chat."
+    return OverLimit(f"{usage.sentence} {little} {ask}", usage.resets_at)
 
 
 def _locked(limits: list[Limit], user: int) -> list[BudgetAccount]:

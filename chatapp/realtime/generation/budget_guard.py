@@ -61,21 +61,26 @@ class BudgetGuard:
     ) -> RequestOptions:
         """Reserve the tokens of a request and return its options, limited to the budget.
 
-        Ends the reply if the budget does not allow the request.
+        A first request whose tools the budget does not allow is sent without them: they may not
+        have been known when the prompt was admitted. Ends the reply if its budget does not allow a
+        later request.
         """
-        if (reservation := self.reservation) is None:
+        if self.reservation is None:
             return options
         remember_tools(upstream.pk, size.upper_tool_tokens)
-        admission = partial(admit_again, reservation, size.upper_tokens, earlier)
-        try:
-            is_admitted = await stored(admission)
-        except (OperationalError, InterfaceError) as error:
-            logger.warning("A request goes on without a budget reservation: %s", error)
-            is_admitted = True
-        if not is_admitted:
+        if not await self._is_admitted(self.reservation, size.upper_tokens, earlier):
+            if options.tools and not earlier.total_tokens:
+                return self.told(replace(options, tools=[]), upstream)
             self._end()
             await asyncio.sleep(0)  # lets the cancellation arrive
         return self.told(options, upstream)
+
+    async def _is_admitted(self, reservation: Reservation, prompt: int, earlier: Usage) -> bool:
+        try:
+            return await stored(partial(admit_again, reservation, prompt, earlier))
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("A request goes on without a budget reservation: %s", error)
+            return True
 
     def told(self, options: RequestOptions, upstream: Upstream) -> RequestOptions:
         """Return the options with `max_tokens` lowered to the budget.

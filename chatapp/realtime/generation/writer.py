@@ -165,7 +165,10 @@ class Writer:
         model = self.message.model
         history = self._sent
         size = PromptSize.of(history, options.tools)
-        options = await self.budget.admitted(size, self._cost.ended, options, self.upstream)
+        admitted = await self.budget.admitted(size, self._cost.ended, options, self.upstream)
+        if len(admitted.tools) < len(options.tools):
+            size = PromptSize.of(history)
+        options = admitted
         self._cost.ask(size)
         self._journal.ask(size, options.choices)
         opened = self._client.stream(endpoint, model, history.messages, options, self._take_at_once)

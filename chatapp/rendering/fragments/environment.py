@@ -51,6 +51,7 @@ FILTERS = (
     words.state_words,
     words.thousands,
     words.usage_details,
+    words.when,
 )
 
 

@@ -3,7 +3,8 @@
 from uuid import UUID, uuid4
 
 from chatapp.models import Conversation, Deleted, Message, ReviewPolicy
-from chatapp.models.billing.quota_usage import QuotaUsage
+from chatapp.models.billing.quota_usage import LimitWarning
+from chatapp.models.refusals import OverLimit
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.swaps import replace, swap
 
@@ -16,9 +17,9 @@ def composer_fragment(conversation: Conversation, head: Message | None) -> str:
     )
 
 
-def limit_note_fragment(near: QuotaUsage | None) -> str:
+def limit_note_fragment(warning: LimitWarning | None) -> str:
     """Say that a limit is nearly used up, or remove that note."""
-    return draw("chat/_limit_note.html", {"near": near, "oob": True})
+    return draw("chat/_limit_note.html", {"limit_warning": warning, "oob": True})
 
 
 def policy_fragment(policy: ReviewPolicy, conversation: Conversation) -> str:
@@ -76,12 +77,15 @@ def onward_fragment(conversation: Conversation) -> str:
     )
 
 
-def problem_fragment(text: str, prompt_id: UUID | None = None) -> str:
+def problem_fragment(
+    text: str, prompt_id: UUID | None = None, over_limit: OverLimit | None = None
+) -> str:
     """Say at the composer why a prompt was refused, so that the page restores its text.
 
     An empty `text` removes the message.
     """
-    return draw("chat/_problem.html", {"text": text, "prompt_id": prompt_id, "oob": True})
+    state = {"text": text, "prompt_id": prompt_id, "over_limit": over_limit, "oob": True}
+    return draw("chat/_problem.html", state)
 
 
 def sidebar_fragment(conversation: Conversation, *, running: bool, first: bool = False) -> str:

@@ -13,6 +13,7 @@ from chatapp.models import Message, Usage, User
 from chatapp.models.billing.limits import Limit
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.rounds import RunState, ToolRun
+from chatapp.models.platform import calendar
 from chatapp.upstream.wire.model_list import Ability, ListedModel
 from chatapp.upstream.wire.reply import Ending
 
@@ -162,6 +163,11 @@ def age(value: datetime) -> str:
 def in_zone(value: datetime) -> str:
     """Format a time in the installation's time zone, in which limits are counted."""
     return Limit.in_words(value)
+
+
+def when(value: datetime) -> str:
+    """Format a coming time in that time zone: tomorrow at 00:00 (UTC)."""
+    return calendar.in_words(value, timezone.now())
 
 
 def initials(user: User) -> str:

@@ -25,6 +25,8 @@ from chatapp.models.billing import reservations
 from chatapp.models.billing.budget_accounts import HELD
 from chatapp.models.billing.limits import Measure, Period
 from chatapp.models.billing.reservations import MIN_OUTPUT, OUTPUT, Reservation, admit_again
+from chatapp.models.platform import calendar
+from chatapp.models.refusals import OverLimit
 from chatapp.upstream.wire.estimates import UPPER
 from tests.support.allowed import (
     HERE,
@@ -77,7 +79,10 @@ def test_a_prompt_holds_what_is_left_if_that_is_less(carol: User, model: ModelCh
 
 def test_a_refused_prompt_is_not_stored(carol: User, model: ModelChoice) -> None:
     limit(PROMPT + MIN_OUTPUT - 1)
-    with pytest.raises(Refused, match=r"leaves 1\d\d tokens, and this may need .* Your text is"):
+    with pytest.raises(
+        Refused,
+        match=r"left of the \d+ tokens in total for everybody. That may be too little for",
+    ):
         ask(carol, model)
     assert not Message.objects.exists()
     assert not Conversation.objects.exists()
@@ -88,13 +93,13 @@ def test_a_refused_prompt_is_not_stored(carol: User, model: ModelChoice) -> None
     ("given", "sentence"),
     [
         ({}, "The limit of 0 tokens in total for everybody is used up. Ask an administrator"),
-        ({"whom_to_ask": "Olive"}, "is used up. Ask Olive for more. Your text is kept."),
+        ({"whom_to_ask": "Olive"}, "is used up. Ask Olive for more."),
         ({"is_each": True}, "Your limit of 0 tokens in total is used up."),
-        ({"period": Period.DAY}, "a day for everybody is used up. It resets on 1 March"),
-        ({"period": Period.MONTH}, "resets on 1 March 2024 at 00:00 (KST)."),
+        ({"period": Period.DAY}, "a day for everybody is used up. Ask"),
+        ({"period": Period.MONTH}, "a month for everybody is used up. Ask"),
         ({"measure": Measure.A_MINUTE}, "The limit of 0 replies a minute for everybody is used up"),
         ({"measure": Measure.AT_ONCE}, "Wait for a reply to finish, or stop one."),
-        ({"model": MODEL}, f"The limit of 0 tokens in total with {MODEL} is used up."),
+        ({"model": MODEL}, f"in total for everybody with {MODEL} is used up."),
     ],
 )
 def test_a_refusal_names_the_limit(
@@ -115,6 +120,48 @@ def test_a_refusal_names_the_limit(
     with pytest.raises(Refused) as refused:
         ask(carol, model)
     assert sentence in str(refused.value)
+
+
+def test_a_refusal_says_when_the_limit_resets(
+    carol: User, model: ModelChoice, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.CHATAPP_TIME_ZONE = "Asia/Seoul"
+    now = datetime(2024, 2, 29, 10, tzinfo=UTC)
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    for period, words in ((Period.DAY, "tomorrow"), (Period.MONTH, "tomorrow"), (Period.EVER, "")):
+        one = limit(0, period=period)
+        with pytest.raises(OverLimit) as refused:
+            ask(carol, model)
+        resets_at = refused.value.resets_at
+        told = calendar.in_words(resets_at, now) if resets_at else ""
+        assert told == (f"{words} at 00:00 (KST)" if words else "")
+        one.delete()
+    assert calendar.in_words(now, now) == "today at 19:00 (KST)"
+    later = now + timedelta(days=3)
+    assert calendar.in_words(later, now) == "on 3 March at 19:00 (KST)"
+
+
+def test_a_refusal_does_not_ask_for_a_shorter_prompt_if_none_would_fit(
+    carol: User, model: ModelChoice
+) -> None:
+    limit(MIN_OUTPUT - 1)
+    with pytest.raises(OverLimit, match=r"for everybody. That is too little for an answer. Ask an"):
+        ask(carol, model)
+
+
+def test_no_figure_of_a_refusal_counts_bytes_or_what_running_replies_hold(
+    carol: User, model: ModelChoice
+) -> None:
+    limit(PROMPT + WHOLE)
+    finish(ask(carol, model))
+    ask(carol, model)
+    with pytest.raises(OverLimit) as refused:
+        ask(carol, model)
+    left = PROMPT + WHOLE - 30
+    assert str(refused.value) == (
+        f"{left:,} left of the {PROMPT + WHOLE:,} tokens in total for everybody. "
+        "Running replies may need that: wait for one to finish, or stop one."
+    )
 
 
 def test_several_models_are_admitted_together_or_not_at_all(
@@ -228,7 +275,7 @@ def test_the_number_of_replies_per_minute_is_limited(
 
 
 def test_a_retry_is_admitted_like_a_prompt(carol: User, model: ModelChoice) -> None:
-    limit(PROMPT + 100)
+    limit(PROMPT + MIN_OUTPUT)
     turn = ask(carol, model)
     finish(turn)
     Limit.objects.update(cap=40)
@@ -302,13 +349,13 @@ def test_a_reply_continues_once_another_reply_leaves_some_budget(
 def test_a_reply_that_keeps_to_max_tokens_is_not_ended_early(
     carol: User, model: ModelChoice
 ) -> None:
-    limit(PROMPT + 100)
+    limit(PROMPT + 200)
     reservation = purse_of(ask(carol, model))
-    reservation.tell(100)
-    reservation.written = 600  # bytes, for a hundred long words
+    reservation.tell(200)
+    reservation.written = 1200  # bytes, for two hundred long words
     assert not reservation.wants_more
     assert not reservation.is_over
-    reservation.written = 801
+    reservation.written = 1601
     assert reservation.is_over
 
 

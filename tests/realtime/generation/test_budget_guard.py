@@ -125,10 +125,27 @@ async def test_a_refused_prompt_is_returned_unsent(tab: Tab, upstream: FakeUpstr
     await alimit(100)
     prompt = str(uuid4())
     await tab.send(action="prompt", message="Why?", prompt=prompt)
-    frame = await tab.until("leaves 100 tokens")
-    assert "Your text is kept." in frame
+    frame = await tab.until("100 left of the 100 tokens in total for everybody.")
+    assert '<a href="/limits/me/">Your limits</a>' in frame
     assert f'data-prompt="{prompt}"' in frame
     assert upstream.chat_requests == []
+
+
+async def test_tools_that_exceed_the_budget_are_left_out_of_the_first_request(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    """They were not known yet when the prompt was admitted, and now are."""
+    await alimit(600)
+    upstream.script(role(), delta("So."), finish(), usage(20, 5), done())
+    reply = await tab.ask("Why?")
+    await tab.until_ended()
+    [asked] = upstream.chat_requests
+    assert "tools" not in asked.body
+    assert asked.body["max_tokens"] > 150
+    assert (await saved(reply)).ending == "complete"
+    await tab.send(action="prompt", message="Why?", prompt=str(uuid4()))
+    await tab.until("That may be too little for this chat")
+    assert len(upstream.chat_requests) == 1
 
 
 @pytest.mark.parametrize(

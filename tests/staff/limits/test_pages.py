@@ -183,7 +183,7 @@ def test_changing_the_cap_keeps_usage_and_changing_the_unit_resets_it(olives: Cl
     one = limit(500, period="day")
     BudgetAccount.objects.create(limit=one, spent=400, held=50, since=timezone.now())
     post(olives, f"/limits/{one.pk}/", **fields(whose="all", amount="800"))
-    assert "400 tokens used, 50 tokens reserved" in page_text(olives)
+    assert "400 of 800 tokens left" in page_text(olives)
     post(olives, f"/limits/{one.pk}/", **fields(whose="all", amount="8", measure="money"))
     assert not BudgetAccount.objects.exists()
     assert AuditEvent.objects.filter(action="limit.changed").count() == 2
@@ -263,9 +263,9 @@ def test_the_page_shows_usage_overrun_and_when_each_limit_resets(
     BudgetAccount.objects.create(limit=each, user=alice, spent=1200, overrun=200, since=now)
     BudgetAccount.objects.create(limit=each, user=bob, spent=700, since=now - timedelta(days=2))
     page = page_text(olives)
-    assert "1,200 tokens used, 200 tokens over the limit" in page
-    assert "at 00:00 (UTC)" in page
-    assert "0 replies at once used" in page
+    assert "0 of 1,000 tokens left, 200 tokens over the limit" in page
+    assert "tomorrow at 00:00 (UTC)</time>" in page
+    assert "0 of 5 running" in page
     assert "bob" not in page  # he has used nothing today
 
 
@@ -359,7 +359,7 @@ def report_usage(person: User) -> None:
 
 
 def test_people_without_limits_are_told_so(alices: Client) -> None:
-    assert "You have no limits." in page_text(alices, "/limits/me/")
+    assert "You have no limits" in page_text(alices, "/limits/me/")
 
 
 def test_people_see_their_usage_of_this_month(
@@ -367,13 +367,13 @@ def test_people_see_their_usage_of_this_month(
 ) -> None:
     priced(connected, 1000, 2000)
     answered(started_by(alice), connected, "Why?")
-    assert "0 tokens. Cost unknown for 1 of the replies and titles." in page_text(
-        alices, "/limits/me/"
-    )
+    assert "0 tokens, cost unknown." in page_text(alices, "/limits/me/")
     report_usage(alice)
     alice.usage.update(cost=50_000, provenance="estimated")
     page = page_text(alices, "/limits/me/")
-    assert "30 tokens (30 estimated); $0.00005 ($0.00005 estimated)." in page
+    assert "30 tokens (30 estimated), $0.00005 ($0.00005 estimated)." in page
+    answered(started_by(alice), connected, "And how?")
+    assert "(30 estimated), at least $0.00005 (" in page_text(alices, "/limits/me/")
 
 
 def test_people_see_their_own_limits_and_usage_only(alices: Client, alice: User, bob: User) -> None:
@@ -382,8 +382,8 @@ def test_people_see_their_own_limits_and_usage_only(alices: Client, alice: User,
     BudgetAccount.objects.create(limit=each, user=alice, spent=300)
     BudgetAccount.objects.create(limit=each, user=bob, spent=555)
     page = page_text(alices, "/limits/me/")
-    assert "300 tokens used" in page
-    assert "Only yours" in page
+    assert "700 of 1,000 tokens left" in page
+    assert "Shared by" not in page
     assert "555" not in page
     assert "77" not in page
     assert MARKUP not in page
@@ -403,16 +403,16 @@ def test_markup_in_names_is_escaped(olives: Client, alice: User, connected: Upst
 
 def test_the_composer_warns_when_most_of_a_limit_is_used(alices: Client, alice: User) -> None:
     one = limit(1000, is_each=True)
-    mine = BudgetAccount.objects.create(limit=one, user=alice, spent=799)
-    assert "% of your" not in page_text(alices, "/")
+    mine = BudgetAccount.objects.create(limit=one, user=alice, spent=789)
+    assert "left of your" not in page_text(alices, "/")
     mine.spent = 850
     mine.save()
-    assert "85% of your 1,000 tokens in total is used." in page_text(alices, "/")
+    assert "150 left of your 1,000 tokens in total.</span>" in page_text(alices, "/")
 
 
 def test_a_limit_of_zero_is_full(alices: Client) -> None:
     limit(0)
-    assert "100% of the 0 tokens in total that everybody share is used." in page_text(alices, "/")
+    assert "The limit of 0 tokens in total for everybody is used up." in page_text(alices, "/")
 
 
 def test_setting_a_limit_or_a_price_asks_for_the_password(olive: User, connected: Upstream) -> None:

@@ -233,6 +233,7 @@ def test_estimated_and_unknown_usage_is_shown_in_words_and_in_the_chart(
     book(alice, 0, provenance="unknown", prompt_tokens=None, ending="failed")
     page = page_text(olives, "/usage/?measure=tokens")
     assert "<small>at least</small>&#32;500</span>" in page
+    assert "500 in, 0 out, 200 estimated</span>" in page
     assert "The cost is unknown for 2 of 3 replies and titles." in page
     assert 'class="shade-1" x="97.0%" y="0.0%" width="2.67%" height="100.0%"' in page
     assert 'fill="url(#estimated)" x="97.0%" y="0.0%" width="2.67%" height="40.0%"' in page

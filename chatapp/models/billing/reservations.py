@@ -195,11 +195,14 @@ def admit(
     }
     accounts = _locked(list(wanted.values()), user)
     reservations = {}
+    output = OUTPUT if len(replies) == 1 else MIN_OUTPUT
     for reply in replies:
         if mine := [account for account in accounts if account.limit in concerning[reply.pk]]:
             assert reply.streamed_by
             asking = PlannedRequest(reply.pk, reply.upstream_id, reply.model, reply.streamed_by)
-            reservations[reply.pk] = _admitted(asking, mine, *known[reply.pk])
+            reservations[reply.pk] = _admitted(asking, mine, *known[reply.pk], output)
+    if len(reservations) > 1:
+        _share_out(list(reservations.values()), accounts)
     _take(reservations.values(), accounts)
     return reservations
 
@@ -218,7 +221,7 @@ def admit_title(user: int, asking: PlannedRequest, prompt_tokens: int) -> Reserv
         return None
     price = Price.holding(asking.upstream, asking.model)
     accounts = _locked(limits, user)
-    reservation = _admitted(asking, accounts, prompt_tokens, price, MIN_TITLE)
+    reservation = _admitted(asking, accounts, prompt_tokens, price, OUTPUT, MIN_TITLE)
     _take([reservation], accounts)
     return reservation
 
@@ -302,6 +305,7 @@ def _admitted(
     accounts: Sequence[BudgetAccount],
     prompt: int,
     price: Price | None,
+    output: int,
     least: int = MIN_OUTPUT,
 ) -> Reservation:
     holds = {
@@ -312,11 +316,22 @@ def _admitted(
         _count_in(account)
     reservation = Reservation(asking.key, holds, price)
     reservation.warning = warning(map(usage_of, accounts))
-    if lacking := reservation.hold(accounts, prompt, OUTPUT, least):
+    if lacking := reservation.hold(accounts, prompt, output, least):
         limit = lacking.limit
         needed, for_answer = (reservation.need(limit, size, least) for size in (prompt, 0))
         raise refusal(lacking, needed, for_answer)
     return reservation
+
+
+def _share_out(reservations: Sequence[Reservation], accounts: Collection[BudgetAccount]) -> None:
+    """Let each of these, which hold the least, hold more, so that none takes what all need."""
+    for number, reservation in enumerate(reservations, start=1):
+        rivals = [one for one in reservations[number:] if one.holds.keys() & reservation.holds]
+        reservation.hold(accounts, reservation.prompt, MIN_OUTPUT, MIN_OUTPUT)  # reads what is left
+        share = MIN_OUTPUT + (reservation.affordable - MIN_OUTPUT) // (len(rivals) + 1)
+        reservation.hold(accounts, reservation.prompt, min(OUTPUT, share), MIN_OUTPUT)
+        if share < OUTPUT:
+            reservation.affordable = share
 
 
 def _take(reservations: Collection[Reservation], accounts: Collection[BudgetAccount]) -> None:

@@ -174,10 +174,27 @@ def test_several_models_are_admitted_together_or_not_at_all(
     assert turn.reservation is not turn.others[0].reservation
     finish(turn)
     finish(turn.others[0])
-    Limit.objects.update(cap=60 + WHOLE + MIN_OUTPUT)
+    Limit.objects.update(cap=60 + 2 * (PROMPT + MIN_OUTPUT) - 1)
     with pytest.raises(Refused):
         ask(carol, model, other)
     assert account() == (60, 0)
+
+
+def test_several_models_share_what_is_left(
+    carol: User, gateway: Upstream, model: ModelChoice
+) -> None:
+    limit(3 * (PROMPT + 500))
+    turn = ask(carol, model, ModelChoice(gateway.pk, "other"), ModelChoice(gateway.pk, "third"))
+    purses = [purse_of(one) for one in (turn, *turn.others)]
+    assert [(one.output, one.affordable) for one in purses] == [(500, 500)] * 3
+    assert account() == (0, 3 * (PROMPT + 500))
+    for one in (turn, *turn.others):
+        finish(one)
+    limit(PROMPT + 400, upstream=gateway, model="other")
+    Limit.objects.filter(model="").update(cap=100_000)
+    turn = ask(carol, model, ModelChoice(gateway.pk, "other"))
+    purses = [purse_of(one) for one in (turn, *turn.others)]
+    assert [one.output for one in purses] == [OUTPUT, 400]
 
 
 def test_a_limit_applies_only_to_the_people_and_models_it_names(

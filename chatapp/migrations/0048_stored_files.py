@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0052_provider_order'),
+        ('chatapp', '0047_provider_order'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0045_closing_tabs'),
+        ('chatapp', '0046_unopened_verdicts'),
     ]
 
     operations = [

@@ -82,4 +82,4 @@ def change(now: Figures, before: Figures, measure: str) -> str:
         f"{abs(percent):,}% {'more' if percent > 0 else 'less'} than" if percent else "the same as"
     )
     is_partial = now.is_partial(measure) or before.is_partial(measure)
-    return f"known {measure} {words}" if is_partial else words
+    return f"known: {words}" if is_partial else words

@@ -11,7 +11,9 @@ from pytest_django import Settings
 from chatapp.models import (
     BudgetAccount,
     BudgetHold,
+    Continuation,
     Conversation,
+    Edit,
     Limit,
     Message,
     ModelChoice,
@@ -28,6 +30,7 @@ from chatapp.models.billing.reservations import MIN_OUTPUT, OUTPUT, Reservation,
 from chatapp.models.platform import calendar
 from chatapp.models.refusals import OverLimit
 from chatapp.upstream.wire.estimates import UPPER
+from chatapp.upstream.wire.reply import Ending
 from tests.support.allowed import (
     HERE,
     PROMPT,
@@ -41,7 +44,7 @@ from tests.support.allowed import (
     purse_of,
     used,
 )
-from tests.support.stored import MODEL
+from tests.support.stored import MODEL, end, reply_of
 
 pytestmark = pytest.mark.django_db
 
@@ -301,6 +304,23 @@ def test_a_retry_is_admitted_like_a_prompt(carol: User, model: ModelChoice) -> N
     Limit.objects.update(cap=10_000)
     retried = Retry(turn.reply.pk, model).store(carol, HERE)
     assert account() == (30, purse_of(retried).prompt + OUTPUT)
+
+
+def test_neither_an_edit_nor_a_continuation_is_stored_beyond_a_limit(
+    carol: User, model: ModelChoice
+) -> None:
+    limit(10_000)
+    turn = ask(carol, model)
+    end(turn.reply, reply_of("So."), Ending.STOPPED, used(10, 20))
+    Limit.objects.update(cap=40)
+    stored = Message.objects.count()
+    for refused in (
+        Edit("And how?", model, turn.conversation.pk, edited=turn.prompt.pk),
+        Continuation(turn.reply.pk, model),
+    ):
+        with pytest.raises(OverLimit):
+            refused.store(carol, HERE)
+    assert (Message.objects.count(), account()) == (stored, (30, 0))
 
 
 # Growing

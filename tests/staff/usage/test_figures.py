@@ -36,8 +36,8 @@ def test_a_figure_is_compared_with_the_previous_period(
 def test_a_partly_unknown_figure_is_compared_as_far_as_it_is_known() -> None:
     whole, part = figures(cost=50, booked=2), figures(cost=100, booked=2, unpriced=1)
     unknown = figures(booked=2, unpriced=2)
-    assert change(whole, part, "cost") == "known cost 50% less than"
-    assert change(part, whole, "cost") == "known cost 100% more than"
+    assert change(whole, part, "cost") == "known: 50% less than"
+    assert change(part, whole, "cost") == "known: 100% more than"
     assert change(unknown, whole, "cost") == change(whole, unknown, "cost") == ""
 
 

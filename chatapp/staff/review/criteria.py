@@ -29,7 +29,6 @@ from chatapp.models.review.conversation_facets import (
     of_upstream,
 )
 from chatapp.models.review.readable import hides_names, is_reviewable, tells_names
-from chatapp.staff.review.reasons import Reason
 from chatapp.upstream.wire.reply import Ending
 
 NONE = "none"
@@ -70,8 +69,7 @@ class ReviewFilter:
     claim: str = ""  # mine, other or nobody
     sample: int | None = None
     show: str = Show.ALL
-    reason: Reason | None = None  # the queue asks for each reason on its own
-    no_reasons: tuple[Reason, ...] = ()
+    fact: str = ""  # one more, without a condition that proves it
 
     @property
     def days(self) -> tuple[date, date]:
@@ -99,9 +97,9 @@ class ReviewFilter:
             found.append(of_model(self.model))
         if self.upstream is not None:
             found.append(of_upstream(self.upstream))
-        if self.reason:
-            found.append(self.reason.fact)
-        return list(dict.fromkeys(found))
+        if self.fact and self.fact not in found:
+            found.append(self.fact)
+        return found
 
     @cached_property
     def searched(self) -> list[UUID]:
@@ -142,19 +140,11 @@ class ReviewFilter:
     def _shows_names(self) -> Q:
         return tells_names() | Q(user=self.reviewer)
 
-    @property
-    def asks_for_flags(self) -> bool:
-        return bool(self.flagged or self.category or self.reason)
-
     def flag_conditions(self, among: Collection[UUID] | None = None) -> Iterator[Q]:
         if self.flagged:
             yield flags.flagged_by(self.flagged, among=among)
         if self.category:
             yield flags.moderated_as(self.category)
-        if self.reason:
-            yield self.reason.condition(among)
-        for reason in self.no_reasons:
-            yield ~reason.condition(among)
 
     def sum_conditions(self) -> Iterator[Q]:
         if self.feedback == NONE:

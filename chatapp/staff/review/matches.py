@@ -82,7 +82,7 @@ class Matches:
     def _proven(self, keys: Collection[UUID]) -> Collection[UUID]:
         """Return those of the keys that also match the costly conditions."""
         wanted = self.wanted
-        if wanted.asks_for_flags or asks_for_flags():
+        if wanted.flagged or wanted.category or asks_for_flags():
             flagged = Conversation.objects.filter(
                 *wanted.flag_conditions(keys), is_reviewable(among=keys), KeyIn(keys)
             )

@@ -1,22 +1,24 @@
 """The queue: the conversations of a filter that need a look and have no verdict yet.
 
-The most urgent ones come first, and among those the ones used last. Each reason has its own
-conversations in that order, which the database reads from an index; the queue merges them.
+The most urgent ones come first, and among those the ones used last. The candidates of each reason
+are read in that order from an index; the queue merges them and proves a batch at a time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from heapq import merge
-from itertools import chain
+from itertools import chain, groupby, islice
 from operator import attrgetter
+from uuid import UUID
 
 from django.db.models import QuerySet
 
+from chatapp.db.key_in import KeyIn
 from chatapp.models import Conversation
 from chatapp.staff.review.criteria import ReviewFilter, Show
-from chatapp.staff.review.matches import Matches
+from chatapp.staff.review.matches import FIRST_BATCH, Matches
 from chatapp.staff.review.positions import ReviewPosition
-from chatapp.staff.review.reasons import URGENCIES, needs_a_look, urgency_of
+from chatapp.staff.review.reasons import URGENCIES, has_any, urgency_of
 
 
 class Queue:
@@ -25,7 +27,7 @@ class Queue:
 
     def conversations(self) -> QuerySet[Conversation]:
         """Return all of them, last used first."""
-        return Matches(self.wanted).conversations().filter(needs_a_look())
+        return Matches(self.wanted).conversations().filter(has_any(chain(*URGENCIES)))
 
     def position_of(self, conversation: Conversation) -> ReviewPosition:
         used = conversation.updated_at
@@ -44,18 +46,28 @@ class Queue:
     def _positions_of(
         self, urgency: int, after: ReviewPosition | None, count: int, upwards: bool
     ) -> Iterator[ReviewPosition]:
-        more_urgent = tuple(chain.from_iterable(URGENCIES[:urgency]))
         each = (
-            Matches(replace(self.wanted, reason=reason, no_reasons=more_urgent)).positions(
+            Matches(replace(self.wanted, fact=reason.fact)).positions(
                 after, count=count, upwards=upwards
             )
             for reason in URGENCIES[urgency]
         )
-        last = None
-        for one in merge(*each, key=attrgetter("used", "pk"), reverse=not upwards):
-            if one.pk != last:  # it may have several reasons
-                yield replace(one, urgency=urgency)
-            last = one.pk
+        merged = merge(*each, key=attrgetter("used", "pk"), reverse=not upwards)
+        candidates = (one for one, _ in groupby(merged))  # one may have several reasons
+        while batch := list(islice(candidates, count or FIRST_BATCH)):
+            proven = _with_urgency(urgency, [one.pk for one in batch])
+            yield from (replace(one, urgency=urgency) for one in batch if one.pk in proven)
+            count *= 2
+
+
+def _with_urgency(urgency: int, keys: Collection[UUID]) -> Collection[UUID]:
+    """Return those of the conversations that have a reason of this urgency, and no greater one."""
+    found = Conversation.objects.filter(
+        KeyIn(keys),
+        has_any(URGENCIES[urgency], keys),
+        ~has_any(chain(*URGENCIES[:urgency]), keys),
+    )
+    return set(found.order_by().values_list("pk", flat=True))
 
 
 def found_by(wanted: ReviewFilter) -> Matches | Queue:

@@ -3,7 +3,7 @@
 A facet finds the candidates of a reason, and a condition proves it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -54,12 +54,11 @@ URGENCIES: tuple[tuple[Reason, ...], ...] = (
 """The most urgent reasons first."""
 
 
-def needs_a_look() -> Q:
-    """Return the condition that any reason is true of a conversation."""
+def has_any(reasons: Iterable[Reason], among: Collection[UUID] | None = None) -> Q:
+    """Return the condition that one of the reasons is true of a conversation."""
     found = Q(pk__in=[])
-    for reasons in URGENCIES:
-        for reason in reasons:
-            found |= reason.condition()
+    for reason in reasons:
+        found |= reason.condition(among)
     return found
 
 

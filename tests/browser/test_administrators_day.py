@@ -148,7 +148,7 @@ def give_up_the_reviewer_role(page: Page) -> None:
     page.get_by_role("link", name="olga", exact=True).click()
     open_row(page, "Role")
     page.get_by_role("button", name="Remove as reviewer").click()
-    expect(page.get_by_role("status")).to_have_text("olga: Administrator.")
+    expect(page.get_by_role("status")).to_have_text("olga is now an administrator.")
     expect(page.get_by_role("link", name="Review", exact=True)).to_have_count(0)
 
 

@@ -89,7 +89,7 @@ def test_somebody_becomes_a_reviewer_in_three_clicks_and_the_row_says_so(
     open_row(page, "Role")
     page.get_by_role("button", name="Make reviewer").click()
     row = page.locator("#roles")
-    expect(row.get_by_role("status")).to_have_text(f"{alice.username}: Reviewer.")
+    expect(row.get_by_role("status")).to_have_text(f"{alice.username} is now a reviewer.")
     expect(row.locator("summary")).to_contain_text("Reviewer")
     expect(page).to_have_url(re.compile("#roles$"))
     expect_accessible(page)

@@ -26,6 +26,13 @@ from chatapp.staff.people.forms import GroupsForm, HoldForm, NameForm, RolesForm
 from chatapp.staff.people.log import record
 from chatapp.staff.people.views import person_page
 
+ROLES = {
+    "Administrator": "an administrator",
+    "Reviewer": "a reviewer",
+    "Member": "a member",
+    "Staff": "staff",
+}
+
 
 @require_POST
 @administrators_only
@@ -70,7 +77,7 @@ def _roles(request: HttpRequest, person: User) -> str:
     before = person.roles
     person.take_roles(**form.cleaned_data, given_by=request.user)
     record(request, "role.changed", person, before=before, after=person.roles)
-    return f"{person.username}: {', '.join(person.roles)}."
+    return f"{person.username} is now {' and '.join(ROLES[one] for one in person.roles)}."
 
 
 def _groups(request: HttpRequest, person: User) -> str:

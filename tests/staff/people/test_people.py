@@ -172,7 +172,8 @@ def test_an_invalid_form_is_shown_in_its_open_row(olives: Client, alice: User) -
 
 
 def test_roles_are_given_and_removed(olives: Client, alice: User, olive: User) -> None:
-    do(olives, alice, "roles", administers="on", reviews="on")
+    page = do(olives, alice, "roles", administers="on", reviews="on")
+    assert "alice is now an administrator and a reviewer." in page
     alice.refresh_from_db()
     assert (alice.administers, alice.reviews, alice.is_staff) == (True, True, True)
     do(olives, alice, "roles")

@@ -131,7 +131,7 @@ def test_the_page_says_at_a_glance_what_is_set(olives: Client, alice: User, oliv
         "Password": "Set",
         "Second factor": "Authenticator app, 2 passkeys",
         "Organisation's sign-in": "Connected",
-        "Limits": "1,000 tokens in total: 0% used",
+        "Limits": "1,000 tokens in total: 100% left",
         "Usage this month": "0 tokens",
         "Review": "1 chat. Reviewers may read every chat.",
         "Legal hold": "None: chats can be deleted",

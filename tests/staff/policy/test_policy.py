@@ -39,7 +39,7 @@ def image(conversation: Conversation) -> str:
 
 def readable(client: Client, conversation: Conversation) -> list[bool]:
     """Whether a client can read it: in the list, on its page, and an image of it."""
-    page = client.get(LIST)
+    page = client.get(LIST, {"show": "all"})
     read = opened(client, conversation.pk)
     return [
         str(conversation.pk) in page.text,

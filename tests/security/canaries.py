@@ -110,6 +110,7 @@ UNFILLED = {
     "SocialAccount provider": "the only provider",
     "SocialApp provider provider_id name client_id secret key settings": "the app creates none",
     "SocialToken token token_secret": "the app creates none",
+    "StoredFile name sha256": "hashes",
     "UpstreamFailure kind": "one of a few words",
     "Usage price": "numbers",
     "User password": "a hash, which is never shown",

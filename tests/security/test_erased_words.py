@@ -80,6 +80,7 @@ NOT_THEIRS = {
     "SocialAccount provider": "the one of ours",
     "SocialApp provider provider_id name client_id secret key settings": "the house's",
     "SocialToken token token_secret": "of which none is stored",
+    "StoredFile name sha256": "hashes",
     "Suggestion text": "the house's",
     "ToolServer name url command secrets unasked_tools": "the house's",
     "Upstream name base_url api_key parameters offered_models": "the house's",

@@ -161,9 +161,10 @@ class Catalogue:
         key = _key(upstream)
         _, offer = self._known.get(key, (0.0, Offer(upstream, ())))
         if named := upstream.named_models:
-            return Offer(upstream, _named(named, offer.models))
+            return Offer(upstream, _described(upstream, _named(named, offer.models)))
         is_awaited = key in self._fetching and not offer.models
-        return replace(offer, upstream=upstream, is_awaited=is_awaited)
+        models = _described(upstream, offer.models)
+        return replace(offer, upstream=upstream, models=models, is_awaited=is_awaited)
 
     def _fetch(self, upstream: Upstream, fresh_seconds: float) -> asyncio.Task[None] | None:
         """Return the task that fetches the upstream's list; None if the known one is fresh."""
@@ -229,6 +230,13 @@ def _named(named: Mapping[str, str], listed: Iterable[ListedModel]) -> tuple[Lis
     known = {model.id: model for model in listed}
     models = ((known.get(id, ListedModel(id)), name) for id, name in named.items())
     return tuple(replace(model, name=name or model.name) for model, name in models)
+
+
+def _described(upstream: Upstream, models: tuple[ListedModel, ...]) -> tuple[ListedModel, ...]:
+    """Return the models with what an administrator says about them."""
+    if not (descriptions := upstream.descriptions):
+        return models
+    return tuple(replace(one, description=descriptions.get(one.id, "")) for one in models)
 
 
 def _key(upstream: Upstream) -> Key:

@@ -83,7 +83,7 @@ NOT_THEIRS = {
     "StoredFile name sha256": "hashes",
     "Suggestion text": "the house's",
     "ToolServer name url command secrets unasked_tools": "the house's",
-    "Upstream name base_url api_key parameters offered_models": "the house's",
+    "Upstream name base_url api_key parameters offered_models model_descriptions": "the house's",
     "Usage price": "numbers",
     "Usage upstream_name model": "what was used, counted as nobody's",
     "User password": "a hash",

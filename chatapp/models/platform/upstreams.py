@@ -81,6 +81,8 @@ class Upstream(models.Model):
         help_text="One per line, in the order in which people see them, optionally with a name: "
         "gpt-4o = The fast one. If empty, all models that the upstream lists.",
     )
+    # What an administrator says about its models, by id; None if nothing was ever said.
+    model_descriptions = models.JSONField(null=True, editable=False)
     from_environment = models.BooleanField(default=False, editable=False)
     position = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     # When its address or key was last entered; earlier failures say nothing about it now.
@@ -170,6 +172,11 @@ class Upstream(models.Model):
         """The models that the administrator listed, in that order, each with its display name or
         "". Empty if all models that the upstream lists are offered."""
         return _named_in(self.offered_models)
+
+    @property
+    def descriptions(self) -> Mapping[str, str]:
+        """What an administrator says about its models, by id."""
+        return self.model_descriptions or {}
 
     @property
     def is_demo(self) -> bool:

@@ -71,9 +71,10 @@ def token_count(count: int) -> str:
 
 
 def about_model(model: ListedModel) -> str:
-    """Summarise what the upstream's list says about a model: 128k context, vision, tools."""
+    """Return what is known about a model: Good at code · 128k context, vision, tools."""
     context = [f"{token_count(model.context_tokens)} context"] if model.context_tokens else []
-    return ", ".join([*context, *(one.value for one in Ability if one in model.abilities)])
+    listed = ", ".join([*context, *(one.value for one in Ability if one in model.abilities)])
+    return " · ".join(filter(None, [model.description, listed]))
 
 
 def model_name(reply: Message) -> str:

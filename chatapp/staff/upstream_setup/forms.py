@@ -1,6 +1,6 @@
 """The forms of the set-up steps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -20,7 +20,8 @@ UNREADABLE = (
     "key again."
 )
 MAX_NAME_LENGTH = 100
-MAX_SHOWN = 400  # models to tick: Django accepts 1,000 fields, and each model has two
+MAX_DESCRIPTION_LENGTH = 200
+MAX_SHOWN = 300  # models to tick: Django accepts 1,000 fields, and each model has three
 
 
 class AddressForm(UpstreamForm):
@@ -121,7 +122,14 @@ class OfferForm(GivenForm):
                     required=False,
                     max_length=MAX_NAME_LENGTH,
                     initial=named_models.get(one, ""),
-                    widget=forms.TextInput({"autocomplete": "off", "id": f"id_name_{number}"}),
+                    widget=_input(f"id_name_{number}", "Name"),
+                )
+                self.fields[_description_of(one)] = VisibleCharField(
+                    label=f"Description of {one}",
+                    required=False,
+                    max_length=MAX_DESCRIPTION_LENGTH,
+                    initial=upstream.descriptions.get(one, ""),
+                    widget=_input(f"id_description_{number}", "What it is good at"),
                 )
         else:
             del self.fields["which"], self.fields["models"]
@@ -142,12 +150,27 @@ class OfferForm(GivenForm):
         lines = ((one, self.cleaned_data[_name_of(one)]) for one in chosen)
         return "\n".join(f"{one} = {name}" if name else one for one, name in lines)
 
+    def descriptions_after(self, before: Mapping[str, str]) -> dict[str, str]:
+        """Return the new descriptions by model; models that the form does not show keep theirs."""
+        shown = [one for one, _ in self.fields["models"].choices] if "models" in self.fields else ()  # type: ignore[attr-defined]
+        entered = {one: self.cleaned_data[_description_of(one)] for one in shown}
+        return {one: text for one, text in {**before, **entered}.items() if text}
+
     @property
-    def rows(self) -> Iterator[tuple[str, bool, BoundField]]:
-        """Each model with whether it is ticked, and the field of its display name."""
+    def rows(self) -> Iterator[tuple[str, bool, Sequence[BoundField]]]:
+        """Each model with whether it is ticked, and the fields of its name and description."""
         ticked = set(self["models"].value() or ())
         for one, _ in self.fields["models"].choices:  # type: ignore[attr-defined]
-            yield one, one in ticked, self[_name_of(one)]
+            yield one, one in ticked, [self[_name_of(one)], self[_description_of(one)]]
+
+
+def _input(id: str, placeholder: str) -> forms.TextInput:
+    return forms.TextInput({"autocomplete": "off", "id": id, "placeholder": placeholder})
+
+
+def _description_of(model: str) -> str:
+    """Return the name of the field for a model's description."""
+    return f"description {model}"
 
 
 def _name_of(model: str) -> str:

@@ -101,9 +101,10 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
     form = _offer_form(request, upstream, _listed(upstream))
     if not form.is_valid():
         return _offer_page(request, upstream, form=form)
-    before = {"offered_models": upstream.offered_models, "enabled": upstream.enabled}
+    before = _offered(upstream)
     upstream.offered_models, upstream.enabled = form.offered_models, True
-    after = {"offered_models": upstream.offered_models, "enabled": True}
+    upstream.model_descriptions = form.descriptions_after(upstream.descriptions)
+    after = _offered(upstream)
     target: dict[str, Any] = {"upstream": upstream, "model": ""}
     before_access = AccessRule.objects.given_to(**target)
     with transaction.atomic():
@@ -181,6 +182,15 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("upstreams")
     context = {"upstream": upstream, "limits": limits}
     return render(request, "upstream_setup/delete.html", context)
+
+
+def _offered(upstream: Upstream) -> dict[str, Any]:
+    """Return what the form of models sets, for the audit log."""
+    return {
+        "offered_models": upstream.offered_models,
+        "model_descriptions": dict(upstream.descriptions),
+        "enabled": upstream.enabled,
+    }
 
 
 def _names_in_order() -> list[str]:

@@ -85,6 +85,7 @@ class ListedModel:
     context_tokens: int | None = None
     abilities: frozenset[Ability] = frozenset()
     price: ListedPrice | None = None
+    description: str = ""  # an administrator's
 
 
 def listed_models(body: bytes) -> list[ListedModel]:

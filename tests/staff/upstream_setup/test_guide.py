@@ -154,6 +154,24 @@ async def test_models_keep_the_names_they_were_given(
     assert (await Upstream.objects.aget(name="Team")).offered_models == "two\none = The quick one"
 
 
+async def test_models_are_described_and_the_picker_says_so(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    upstream.models = ["one", "two"]
+    path = await connect(olives, upstream.base_url)
+    await Upstream.objects.filter(name="Team").aupdate(model_descriptions={"gone": "Slow"})
+    offer = {"which": "all", "to": "everybody", "description one": "Good at <code>"}
+    await olives.post(path, offer)
+    team = await Upstream.objects.aget(name="Team")
+    assert team.descriptions == {"gone": "Slow", "one": "Good at <code>"}
+    option = parse((await olives.get("/")).content.decode()).find("option", value=f"{team.pk}/one")
+    assert option.attributes["data-about"] == "Good at <code>"
+    await olives.post(path, offer | {"description one": ""})
+    assert (await Upstream.objects.aget(name="Team")).descriptions == {"gone": "Slow"}
+    too_long = await olives.post(path, offer | {"description one": "x" * 201})
+    assert "at most 200 characters" in too_long.content.decode()
+
+
 async def test_models_can_be_entered_if_the_upstream_does_not_list_them(
     olives: AsyncClient, upstream: FakeUpstream
 ) -> None:

@@ -15,7 +15,7 @@ from chatapp.accounts.erasures import Erasure
 from chatapp.management.backups import data_dir, postgres, refusals, sqlite
 from chatapp.management.backups.archive import DATABASE, Archive, verified
 from chatapp.management.backups.progress import Progress
-from chatapp.models import Message, Process, User, audit
+from chatapp.models import Message, Process, StoredFile, User, audit
 from chatapp.models.retention.vacuuming import vacuum_erased
 
 WITHOUT_ERASURES = (
@@ -83,6 +83,8 @@ class Command(BaseCommand):
         if unknown := [one for one in archived if one not in since]:
             erasures.append(unknown)
         reports = erase_again(erasures.still_here(since + unknown))
+        while StoredFile.objects.delete_unused():
+            pass
         vacuum_erased(connection)
         self.stdout.write(f"People erased since the backup, now erased again: {len(reports)}.")
         if reports and not User.objects.filter(is_active=True, is_superuser=True).exists():

@@ -129,7 +129,7 @@ def test_code_is_copied_although_the_thread_moves_during_the_press(
     )
     tab = desk.open()
     tab.ask("Well?")
-    # Before all of it is drawn, hovering might scroll, and the thread would no longer follow its end.
+    # Before all of it is drawn, hovering might scroll, and the thread would not follow its end.
     expect(tab.reply.get_by_text("The end.")).to_be_in_viewport()
     button = tab.reply.get_by_role("button", name="Copy code")
     button.hover()

@@ -146,7 +146,7 @@ SHAPES: dict[str, Any] = {
     "ToolServer url": "http://127.0.0.1:9/{}",
     "Upstream base_url": "http://127.0.0.1:9/{}",
     "Upstream model_descriptions": {"one": "{}"},
-    "Upstream offered_models": "{} = {}",
+    "Upstream offered_models": "one = {}\n{} = {}",
     "Upstream parameters": {"user": "{}"},
     "User email": "{}@example.org",
 }

@@ -87,7 +87,7 @@ def quota_usages(user: User) -> list[QuotaUsage]:
 
 
 def warning(meters: Iterable[QuotaUsage]) -> LimitWarning | None:
-    """Return a warning about the limit of which the least is left, if that is little."""
+    """Return a warning about the limit that is closest to being used up, if any is close."""
     counted = (meter for meter in meters if meter.limit.is_of_tokens)
     least = min(counted, key=lambda one: one.percent_left, default=None)
     if least is None or least.percent_left > NEAR:

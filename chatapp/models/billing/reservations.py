@@ -16,11 +16,11 @@ from django.db import transaction
 
 from chatapp.db.statements import build, run_together
 from chatapp.models.billing.budget_accounts import HELD, KEPT, TAKEN, BudgetAccount, BudgetHold
+from chatapp.models.billing.limit_refusal import refusal
 from chatapp.models.billing.limits import Limit, Measure
 from chatapp.models.billing.prices import MILLION, Price
 from chatapp.models.billing.quota_usage import LimitWarning, usage_of, warning
 from chatapp.models.billing.usage import Usage
-from chatapp.models.refusals import OverLimit
 
 OUTPUT = 2_000  # tokens of output that are held at first, and added each time
 # The tokens of a short answer. With less than this left, a prompt is refused, so that no reply
@@ -349,29 +349,6 @@ def _count_in(account: BudgetAccount) -> None:
     if account.left <= 0:
         raise refusal(account)
     account.spent += 1
-
-
-def refusal(account: BudgetAccount, needed: int = 1, for_answer: int = 0) -> OverLimit:
-    """Return the refusal for the person: what is left of which limit, and what to do.
-
-    The reply needs so much of the limit, and so much even without a prompt.
-    """
-    limit, usage = account.limit, usage_of(account)
-    ask = f"Ask {limit.whom_to_ask or 'an administrator'} for more."
-    if limit.measure == Measure.AT_ONCE:
-        wait = "Wait for a reply to finish, or stop one."
-        return OverLimit(f"{usage.sentence} {wait}", None)
-    if limit.measure == Measure.A_MINUTE:
-        return OverLimit(f"{usage.sentence} Send it again in a minute.", None)
-    if not usage.left:
-        return OverLimit(f"{usage.sentence} {ask}", usage.resets_at)
-    if usage.left >= needed:  # but for what others hold
-        wait = "Running replies may need that: wait for one to finish, or stop one."
-        return OverLimit(f"{usage.sentence} {wait}", usage.resets_at)
-    little = "That is too little for an answer."
-    if usage.left >= for_answer:
-        little = "That may be too little for this chat: shorten the prompt, or start a new chat."
-    return OverLimit(f"{usage.sentence} {little} {ask}", usage.resets_at)
 
 
 def _locked(limits: list[Limit], user: int) -> list[BudgetAccount]:

@@ -89,9 +89,10 @@ def references_in(values: Mapping[str, Any]) -> list[tuple[str, str, int]]:
 
 
 def _people(typed: str) -> list[int]:
-    """Return the ids of whom a name means: by login, or else the few that it is a part of.
+    """Return the IDs of the people that a name can mean.
 
-    A number may also be the id of a deleted account.
+    That is the person with this login, or else a few whose names contain it. A number may also be
+    the ID of a deleted account.
     """
     numbers = [int(typed)] if typed.isdecimal() and int(typed) <= MAX_BIGINT else []
     if person := User.by_login(typed):

@@ -10,7 +10,7 @@ DRAWN = {
     "tokens": ("prompt_tokens", "completion_tokens", "estimated_tokens", "unknown"),
     "replies": ("replies", "complete", "stopped", "limited", "failed"),
 }
-# Measures that can be estimated or unknown, and the sum of replies of which they are unknown.
+# Measures that can be estimated or unknown, each with the sum that counts the unknown ones.
 UNKNOWN = {"cost": "unpriced", "tokens": "unknown"}
 # The sums of the previous period that figures are compared with.
 COMPARED = (*("prompt_tokens", "completion_tokens", "unknown", "cost", "unpriced", "replies"),)

@@ -36,7 +36,7 @@ class Period:
 
     @classmethod
     def of_year(cls, today: date) -> Self:
-        """Twelve months, of which this is the last."""
+        """Return this month and the eleven before it."""
         year, month = (today.year - 1, today.month + 1) if today.month < 12 else (today.year, 1)
         begins = date(year, month, 1)
         last = calendar.monthrange(today.year - 1, today.month)[1]

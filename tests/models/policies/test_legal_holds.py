@@ -37,7 +37,7 @@ def test_housekeeping_keeps_held_data_until_the_hold_ends(
 ) -> None:
     over = timezone.now() - LONG_AGO
     kept = with_messages(alice, "Kept", trashed_at=over)
-    deleted = with_messages(alice, "Of which a message was deleted")
+    deleted = with_messages(alice, "With a deleted message")
     deleted.messages.update(deleted_at=over)
     with_messages(bob, "Gone", trashed_at=over)
     with_messages(bob, "Emptied").messages.update(deleted_at=over)
@@ -45,7 +45,7 @@ def test_housekeeping_keeps_held_data_until_the_hold_ends(
     clean_up()
     assert set(Conversation.objects.values_list("title", flat=True)) == {
         "Kept",
-        "Of which a message was deleted",
+        "With a deleted message",
         "Emptied",
     }
     assert (kept.messages.count(), deleted.messages.count()) == (3, 3)

@@ -1,0 +1,29 @@
+"""What a person reads when a limit leaves no room for a reply."""
+
+from chatapp.models.billing.budget_accounts import BudgetAccount
+from chatapp.models.billing.limits import Measure
+from chatapp.models.billing.quota_usage import usage_of
+from chatapp.models.refusals import OverLimit
+
+
+def refusal(account: BudgetAccount, needed: int = 1, for_answer: int = 0) -> OverLimit:
+    """Return the refusal that tells the person which limit it is, what is left, and what to do.
+
+    A reply needs `needed` of the limit, and `for_answer` of it even without a prompt.
+    """
+    limit, usage = account.limit, usage_of(account)
+    ask = f"Ask {limit.whom_to_ask or 'an administrator'} for more."
+    if limit.measure == Measure.AT_ONCE:
+        wait = "Wait for a reply to finish, or stop one."
+        return OverLimit(f"{usage.sentence} {wait}", None)
+    if limit.measure == Measure.A_MINUTE:
+        return OverLimit(f"{usage.sentence} Send it again in a minute.", None)
+    if not usage.left:
+        return OverLimit(f"{usage.sentence} {ask}", usage.resets_at)
+    if usage.left >= needed:  # but for what others hold
+        wait = "Running replies may need that: wait for one to finish, or stop one."
+        return OverLimit(f"{usage.sentence} {wait}", usage.resets_at)
+    little = "That is too little for an answer."
+    if usage.left >= for_answer:
+        little = "That may be too little for this chat: shorten the prompt, or start a new chat."
+    return OverLimit(f"{usage.sentence} {little} {ask}", usage.resets_at)

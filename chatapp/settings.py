@@ -54,6 +54,16 @@ CHATAPP_REPLIES_PER_PERSON = environment.number("CHATAPP_REPLIES_PER_PERSON", 25
 CHATAPP_STORED_BYTES_PER_PERSON = environment.size(
     "CHATAPP_STORED_BYTES_PER_PERSON", 512 * 1024 * 1024
 )
+# Limits for the files that people attach.
+CHATAPP_FILE_BYTES = environment.size("CHATAPP_FILE_BYTES", 100 * 1024 * 1024)
+CHATAPP_FILES_PER_MESSAGE = environment.number("CHATAPP_FILES_PER_MESSAGE", 20)
+CHATAPP_FILE_PAGES = environment.number("CHATAPP_FILE_PAGES", 2000)
+CHATAPP_FILE_CHARACTERS = environment.number("CHATAPP_FILE_CHARACTERS", 2_000_000)
+CHATAPP_FILE_PIXELS = environment.number("CHATAPP_FILE_PIXELS", 100_000_000)
+CHATAPP_SCANNED_PAGES = environment.number("CHATAPP_SCANNED_PAGES", 20)
+CHATAPP_FILE_BYTES_PER_PERSON = environment.size(
+    "CHATAPP_FILE_BYTES_PER_PERSON", 2 * 1024 * 1024 * 1024
+)
 CHATAPP_TIME_ZONE = environment.zone("CHATAPP_TIME_ZONE", "UTC")
 # The average for one tab; five times as many are possible for a moment.
 CHATAPP_ACTIONS_PER_SECOND = environment.number("CHATAPP_ACTIONS_PER_SECOND", 10)

@@ -12,6 +12,7 @@ def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
 urlpatterns = [
     path("", include("chatapp.chat.urls")),
     path("", include("chatapp.search.urls")),
+    path("files/", include("chatapp.files.urls")),
     path("", include("chatapp.accounts.urls")),
     path("audit/", include("chatapp.staff.audit.urls")),
     path("pick/", include("chatapp.staff.pickers.urls")),

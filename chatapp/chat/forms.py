@@ -25,6 +25,7 @@ from chatapp.models.platform.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
 
 OUT_OF_DATE = "This page is out of date. Reload it."
+NO_MESSAGE = "Type a message first."
 MAX_AT_ONCE = 4  # models that reply to one prompt side by side
 
 
@@ -100,6 +101,17 @@ class ModelsField(forms.CharField):
         return chosen
 
 
+class FilesField(forms.CharField):
+    """The ids of attachments, one per line, without duplicates."""
+
+    def clean(self, value: str | None) -> list[UUID]:
+        lines = str(value or "").split()
+        try:
+            return list(dict.fromkeys(map(UUID, lines)))
+        except ValueError:
+            raise forms.ValidationError(OUT_OF_DATE) from None
+
+
 class AskForm(forms.Form):
     """Base of the forms that ask a model for a reply."""
 
@@ -115,7 +127,8 @@ class AskForm(forms.Form):
 class PromptForm(AskForm):
     """A prompt, as the composer sends it."""
 
-    message = MultilineField(strip=False, error_messages={"required": "Type a message first."})
+    message = MultilineField(strip=False, required=False)
+    attached = FilesField(required=False)
     conversation = forms.UUIDField(required=False)
     parent = forms.UUIDField(required=False)
     prompt = forms.UUIDField(required=False)
@@ -139,6 +152,11 @@ class PromptForm(AskForm):
         # JSON can contain lone surrogates, which no database stores.
         return message.encode("utf-8", "replace").decode("utf-8")
 
+    def clean(self) -> None:
+        message, files = (self.cleaned_data.get(name) for name in ("message", "attached"))
+        if not (message or files or self.errors):
+            raise forms.ValidationError(NO_MESSAGE)
+
     def parsed(self, model: ModelChoice, *others: ModelChoice) -> Prompt:
         clean = self.cleaned_data
         return Prompt(
@@ -150,6 +168,7 @@ class PromptForm(AskForm):
             is_temporary=clean["temporary"],
             project=clean["project"],
             others=others,
+            files=clean["attached"],
         )
 
 
@@ -161,7 +180,12 @@ class EditForm(PromptForm):
     def parsed(self, model: ModelChoice, *others: ModelChoice) -> Edit:
         clean = self.cleaned_data
         return Edit(
-            clean["message"], model, id=clean["prompt"], edited=clean["edited"], others=others
+            clean["message"],
+            model,
+            id=clean["prompt"],
+            edited=clean["edited"],
+            others=others,
+            files=clean["attached"],
         )
 
 

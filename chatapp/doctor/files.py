@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterator
+from io import BytesIO
 
 from chatapp.checks.results import CheckResult, failed, ok
 from chatapp.models import StoredFile
@@ -18,7 +19,7 @@ def stored_files() -> Iterator[CheckResult]:
     """Write, read and delete a file, and read the newest ones."""
     name = f"doctor/{secrets.token_hex(8)}"
     try:
-        storage.write(name, b"doctor")
+        storage.write(name, BytesIO(b"doctor"))
         is_kept = storage.read(name) == b"doctor"
         storage.delete(name)
     except OSError as error:

@@ -26,6 +26,8 @@ from chatapp.models.conversations.projects import Project
 from chatapp.models.conversations.temporary import TemporaryHold
 from chatapp.models.conversations.thread_pages import ThreadPage
 from chatapp.models.conversations.turns import Continuation, Edit, Prompt, Retry, Turn
+from chatapp.models.files.attachments import Attachment
+from chatapp.models.files.contents import FileContent, PageImage
 from chatapp.models.files.stored_files import StoredFile
 from chatapp.models.platform.cache import CacheEntry
 from chatapp.models.platform.claimed_groups import ClaimedGroup
@@ -51,6 +53,7 @@ from chatapp.models.search.search_entries import SearchEntry, index_some, reinde
 
 __all__ = [
     "AccessRule",
+    "Attachment",
     "AuditDetail",
     "AuditEvent",
     "AuditHead",
@@ -68,6 +71,7 @@ __all__ = [
     "Device",
     "Edit",
     "Feedback",
+    "FileContent",
     "Fork",
     "Installation",
     "Invitation",
@@ -79,6 +83,7 @@ __all__ = [
     "MonthlyUsage",
     "NotHere",
     "Opening",
+    "PageImage",
     "Permitted",
     "Price",
     "Process",

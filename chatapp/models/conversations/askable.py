@@ -30,6 +30,7 @@ class Askable(models.Model):
         streamed_by: uuid.UUID,
         *,
         is_continuation: bool = False,
+        file_count: int = 0,
         others: Sequence[tuple[Upstream, str]] = (),
     ) -> list[Message]:
         """Store a prompt and its reply, which is streaming from now on.
@@ -48,6 +49,7 @@ class Askable(models.Model):
             role=Message.Role.USER,
             content=text,
             is_continuation=is_continuation,
+            file_count=file_count,
         )
         replies = [
             self._reply_to(prompt, *choice, streamed_by, slot)

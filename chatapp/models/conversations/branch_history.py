@@ -15,6 +15,7 @@ from uuid import UUID
 from chatapp.db.statements import PreparedIn, rows
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.messages import Message, plain_chat_messages
+from chatapp.models.files.attachments import parts_by_message
 from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.history import NOTHING, History
 
@@ -23,7 +24,8 @@ REMEMBERED_BYTES = 32 * 1024**2  # of text, over all cached branches
 # An interrupted reply may grow too: a process that was taken for dead can still save more text.
 COLUMNS = """
   {of}.id, {of}.parent_id, {of}.role, {of}.is_continuation, {of}.content, {of}.refusal,
-  {of}.earlier_rounds != '[]' AS has_rounds, {of}.ending IN ('streaming', 'interrupted') AS may_grow
+  {of}.earlier_rounds != '[]' AS has_rounds, {of}.file_count,
+  {of}.ending IN ('streaming', 'interrupted') AS may_grow
 """
 NEWEST = f"""
   newest AS (
@@ -55,6 +57,7 @@ class BranchMessage(NamedTuple):
     content: str
     refusal: str
     has_rounds: bool  # with tool calls
+    file_count: int
     may_grow: bool
 
     @property
@@ -82,9 +85,13 @@ class BranchHistory(NamedTuple):
             return self
         calling = [one.pk for one in messages if one.has_rounds]
         whole = {message.pk: message for message in _WHOLE.all(calling)}
+        files = parts_by_message([one.pk for one in messages if one.file_count])
         more: list[ChatMessage | Message] = []
         for message in messages:
-            more += [whole[message.pk]] if message.has_rounds else plain_chat_messages(message)
+            if message.has_rounds:
+                more.append(whole[message.pk])
+            else:
+                more += plain_chat_messages(message, files.get(message.pk, ()))
         end, length = messages[-1].pk, self.length + len(messages)
         if self.others or whole:
             return BranchHistory(end, length, self.plain, [*self.others, *more])

@@ -9,6 +9,7 @@ from django.db import DatabaseError, models, transaction
 from django.db.models.base import ModelBase
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.text import Truncator
 
 from chatapp.db.statements import Insert, Query, Update
@@ -18,6 +19,7 @@ from chatapp.models.billing.usage import Usage, milliseconds
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.conversations.replies import StoredReply
 from chatapp.models.conversations.rounds import ToolRun
+from chatapp.models.files.attachments import Part, parts_by_message
 from chatapp.models.platform.processes import Process
 from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
 from chatapp.models.policies import legal_holds
@@ -126,6 +128,7 @@ class Message(StoredReply):
         "deleted_at",
         "role",
         "is_continuation",
+        "file_count",
         "reasoning",
         "content",
         "refusal",
@@ -171,6 +174,7 @@ class Message(StoredReply):
     indexed_at = models.DateTimeField(null=True, editable=False)
     # Set by a database trigger (see `sequence`), so no clock orders messages.
     sequence = models.BigIntegerField(null=True, editable=False)
+    file_count = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
 
     objects = models.Manager.from_queryset(MessageQuerySet)()
     siblings: list["Message"]
@@ -222,6 +226,15 @@ class Message(StoredReply):
     def is_prompt(self) -> bool:
         return self.role == self.Role.USER
 
+    @cached_property
+    def file_parts(self) -> list[Part]:
+        """The content parts of the attached files."""
+        return parts_by_message([self.pk])[self.pk] if self.file_count else []
+
+    def load_files(self) -> None:
+        """Read `file_parts` now, because the event loop can't."""
+        _ = self.file_parts
+
     def is_beside(self, other: "Message") -> bool:
         """Whether both answer the same prompt and were requested at the same moment."""
         return (self.parent_id, self.created_at) == (other.parent_id, other.created_at)
@@ -233,7 +246,7 @@ class Message(StoredReply):
         the same upstream, they include the model's own extras and the reasoning of all rounds.
         """
         if not self.earlier_rounds:
-            return plain_chat_messages(self)
+            return plain_chat_messages(self, self.file_parts)
         is_same = asked and (asked.upstream_id, asked.model) == (self.upstream_id, self.model)
         reasoning_field = self.extras.reasoning_field if is_same else ""
         *earlier, last = self.rounds
@@ -341,10 +354,16 @@ class Plain(Protocol):
     def is_continuation(self) -> bool: ...
 
 
-def plain_chat_messages(message: Plain) -> list[dict[str, object]]:
-    """Return the chat messages for a message's text. A refusal counts as the model's text."""
+def plain_chat_messages(message: Plain, files: Sequence[Part] = ()) -> list[dict[str, object]]:
+    """Return the chat messages for a message's files and text.
+
+    The files come first, so that prompts about the same files begin with the same bytes. A refusal
+    counts as the model's text.
+    """
     text = "\n\n".join(text for text in (message.content, message.refusal) if text.strip())
-    content = GO_ON if message.is_continuation else text
+    content: str | list[Part] = GO_ON if message.is_continuation else text
+    if files:
+        content = [*files, {"type": "text", "text": text}] if text else [*files]
     return [{"role": message.role, "content": content}] if content else []
 
 

@@ -21,6 +21,7 @@ from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.titled import TEMPORARY
+from chatapp.models.files.attachments import Attachment, attach
 from chatapp.models.platform.installation import Installation
 from chatapp.models.platform.tool_servers import ToolServer
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
@@ -84,6 +85,7 @@ class Prompt:
     is_temporary: bool = False  # for a new conversation
     project: UUID | None = None  # for a new conversation
     others: Sequence[ModelChoice] = ()  # further models that are sent the prompt
+    files: Sequence[UUID] = ()  # attachments of the draft, in order
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """Store the prompt, or find it if it is stored already, and return its turn.
@@ -112,6 +114,7 @@ class Prompt:
         (first, model), *others = zip(upstreams, (one.name for one in asked), strict=True)
         with transaction.atomic():
             conversation, before = self._find_branch(user)
+            attached = self._attachments(user) if self.files else []
             prompt, *replies = conversation.ask(
                 pk,
                 self.text,
@@ -120,8 +123,11 @@ class Prompt:
                 model,
                 streamed_by,
                 is_continuation=self.is_continuation,
+                file_count=len(attached),
                 others=others,
             )
+            attach(attached, prompt.pk)
+            prompt.load_files()
             policy = None if before.end else ReviewPolicy.at(conversation.created_at)
             admitted = _reserve(user, before, prompt, replies)
         turn, *beside = (
@@ -140,6 +146,20 @@ class Prompt:
             reply.siblings = replies
         return replace(turn, others=beside, policy=policy)
 
+    def _words(self, user: User) -> str:
+        """Return the text, or else the name of the first file."""
+        if self.text.strip() or not self.files:
+            return self.text
+        first = user.attachments.filter(pk=self.files[0]).first()
+        return first.name if first else ""
+
+    def _attachments(self, user: User, kept: UUID | None = None) -> list[Attachment]:
+        """Return the attachments to send; those of the message `kept` may be among them."""
+        most = settings.CHATAPP_FILES_PER_MESSAGE
+        if len(self.files) > most:
+            raise Refused(f"A message can have {most} files at most. Remove some.")
+        return user.attachments.to_send(self.files, kept)
+
     def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory]:
         """Return the conversation of the prompt and the branch that it follows."""
         if self.conversation:
@@ -147,7 +167,7 @@ class Prompt:
             return conversation, conversation.history_through(self.parent)
         # If the project is gone or isn't this person's, the conversation begins without one.
         project = user.projects.filter(pk=self.project).first() if self.project else None
-        title = TEMPORARY if self.is_temporary else Conversation.title_of(self.text)
+        title = TEMPORARY if self.is_temporary else Conversation.title_of(self._words(user))
         begun = build(
             Conversation, user=user, title=title, project=project, is_temporary=self.is_temporary
         )
@@ -182,6 +202,9 @@ class Edit(Prompt):
 
     edited: UUID | None = None
 
+    def _attachments(self, user: User, kept: UUID | None = None) -> list[Attachment]:
+        return super()._attachments(user, kept or self.edited)
+
     def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory]:
         if self.edited is None:
             return super()._find_branch(user)
@@ -208,6 +231,7 @@ class Retry:
             prompt = named if named.is_prompt else named.parent
             assert prompt
             conversation = prompt.conversation = named.conversation
+            prompt.load_files()
             reply = conversation.answer(prompt, upstream, self.model.name, streamed_by)
             reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
             before = conversation.history_until(prompt.parent_id)

@@ -7,10 +7,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from io import BufferedIOBase, BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from django.core.files.base import ContentFile
+from django.core.files import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
 
@@ -28,14 +29,27 @@ class DurableFileStorage(FileSystemStorage):
         return saved
 
 
-def write(name: str, data: bytes) -> None:
+def write(name: str, file: BufferedIOBase) -> None:
     with _os_errors():
-        backend().save(name, ContentFile(data))
+        backend().save(name, File(file))  # type: ignore[arg-type]  # typed too narrowly
 
 
 def read(name: str) -> bytes:
     with _os_errors(), backend().open(name) as file:
         return bytes(file.read())
+
+
+def replace(name: str, data: bytes) -> None:
+    """Write a file under a name that may exist."""
+    delete(name)
+    write(name, BytesIO(data))
+
+
+def open_file(name: str) -> BinaryIO:
+    """Open a file for reading. Close it afterwards."""
+    with _os_errors():
+        file: BinaryIO = backend().open(name)  # type: ignore[assignment]
+        return file
 
 
 def delete(name: str) -> None:

@@ -1,9 +1,11 @@
 """Stored files: each content once, in the storage that `STORAGES["files"]` names."""
 
 import hashlib
+import os
 import secrets
 from datetime import timedelta
 from functools import partial, reduce
+from io import BufferedIOBase, BytesIO
 from operator import or_
 
 from django.db import models, transaction
@@ -20,7 +22,10 @@ AT_ONCE = 100
 
 class StoredFileQuerySet(models.QuerySet["StoredFile"]):
     def unused(self) -> "StoredFileQuerySet":
-        """Those that no row of another table refers to any more."""
+        """Those that no row of another table refers to any more.
+
+        A row that describes a file is deleted along with it, and is no use of it.
+        """
         uses = (
             models.Exists(
                 relation.related_model._base_manager.filter(
@@ -28,6 +33,7 @@ class StoredFileQuerySet(models.QuerySet["StoredFile"]):
                 )
             )
             for relation in StoredFile._meta.related_objects
+            if relation.on_delete is models.PROTECT
         )
         old = self.filter(used_at__lt=timezone.now() - GRACE)
         return old.exclude(reduce(or_, map(models.Q, uses)))
@@ -67,16 +73,29 @@ class StoredFile(models.Model):
 
         Refer to it within `GRACE`. Raises `OSError` if the storage fails.
         """
-        sha256, now = hashlib.sha256(data).hexdigest(), timezone.now()
+        return cls.store_file(BytesIO(data))
+
+    @classmethod
+    def store_file(cls, file: BufferedIOBase) -> "StoredFile":
+        """Do the same for the content of an open file, without loading it into memory."""
+        sha256, now = cls.digest(file), timezone.now()
         if cls.objects.filter(sha256=sha256).update(used_at=now):
             return cls.objects.get(sha256=sha256)
         name = f"{sha256[:2]}/{sha256}-{secrets.token_hex(4)}"
-        storage.write(name, data)
-        described = {"size": len(data), "name": name, "used_at": now}
-        file, is_new = cls.objects.get_or_create(sha256=sha256, defaults=described)
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        storage.write(name, file)
+        described = {"size": size, "name": name, "used_at": now}
+        stored, is_new = cls.objects.get_or_create(sha256=sha256, defaults=described)
         if not is_new:  # stored by someone else meanwhile
             storage.delete(name)
-        return file
+        return stored
+
+    @staticmethod
+    def digest(file: BufferedIOBase) -> str:
+        """Return the hash by which the content of an open file is known."""
+        file.seek(0)
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
     def read(self) -> bytes:
         """Return its bytes. Raises `FileNotFoundError` if the storage has lost them."""

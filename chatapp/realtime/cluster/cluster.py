@@ -24,6 +24,7 @@ from chatapp.realtime.cluster.messages import (
     Command,
     ConversationChanged,
     Decide,
+    DraftChanged,
     Echo,
     Ended,
     Frame,
@@ -129,7 +130,13 @@ class Cluster:
                 return [SnapshotRequested(sender, reply, conversation)]
             case Stop() | Decide():
                 return [message]
-            case PeopleChanged() | ConversationChanged() | ListChanged() | PolicyChanged():
+            case (
+                PeopleChanged()
+                | ConversationChanged()
+                | ListChanged()
+                | DraftChanged()
+                | PolicyChanged()
+            ):
                 return [message]
             case TurnBegan(conversation):
                 return self._stale(conversation)

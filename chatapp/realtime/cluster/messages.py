@@ -120,6 +120,13 @@ class ListChanged(_Kind, frozen=True):
     user: int
 
 
+class DraftChanged(_Kind, frozen=True):
+    """The attachments in a person's draft have changed; None is the draft of a new chat."""
+
+    user: int
+    conversation: UUID | None
+
+
 class PolicyChanged(_Kind, frozen=True):
     """The review policy for new conversations has changed."""
 
@@ -129,7 +136,7 @@ class Echo(_Kind, frozen=True):
 
 
 Command = Stop | Decide
-Change = PeopleChanged | ConversationChanged | ListChanged | PolicyChanged
+Change = PeopleChanged | ConversationChanged | ListChanged | DraftChanged | PolicyChanged
 Message = (
     Watch
     | Renew
@@ -146,6 +153,7 @@ Message = (
     | PeopleChanged
     | ConversationChanged
     | ListChanged
+    | DraftChanged
     | PolicyChanged
     | Echo
 )

@@ -21,6 +21,7 @@ from chatapp.realtime.cluster.messages import (
     Change,
     ConversationChanged,
     Decide,
+    DraftChanged,
     Gone,
     ListChanged,
     PeopleChanged,
@@ -81,7 +82,13 @@ class EventDispatcher:
                     generation.decide(round, call, allowed)
             case StaleViewers(conversation, viewers, redraw):
                 self._catch_up(conversation, viewers, redraw=redraw)
-            case PeopleChanged() | ConversationChanged() | ListChanged() | PolicyChanged():
+            case (
+                PeopleChanged()
+                | ConversationChanged()
+                | ListChanged()
+                | DraftChanged()
+                | PolicyChanged()
+            ):
                 self.act_on_change(event)
             case _:
                 assert_never(event)
@@ -95,6 +102,8 @@ class EventDispatcher:
                 self._tasks.start(self._log_errors(self._changes.look_at(user, conversation)))
             case ListChanged(user):
                 self._tasks.start(self._log_errors(self._changes.look_at_list(user)))
+            case DraftChanged(user, drafted):
+                self._tasks.start(self._changes.look_at_draft(user, drafted))
             case PolicyChanged():
                 self._tasks.start(self._log_errors(self._changes.look_at_policy()))
             case _:

@@ -15,11 +15,12 @@ from chatapp import metrics
 from chatapp.catalogue import Catalogue
 from chatapp.concurrency.event_loop import ConcurrencyLimiter, FairLock
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
-from chatapp.models import Message, Turn
+from chatapp.models import Attachment, Message, Turn
 from chatapp.realtime.cluster import Bus, Cluster, HeartbeatSource
 from chatapp.realtime.cluster.messages import (
     Change,
     ConversationChanged,
+    DraftChanged,
     ListChanged,
     PeopleChanged,
     PolicyChanged,
@@ -90,7 +91,11 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._journal = Journal(self.id)
         self._upkeep.start(self.revocation.run())
-        self._upkeep.start(run_upkeep(self.temporaries.sweep, complete_ledger, release_holds))
+        self._upkeep.start(
+            run_upkeep(
+                self.temporaries.sweep, complete_ledger, release_holds, self._fail_orphaned_files
+            )
+        )
         self._upkeep.start(self.housekeeping.run())
         self._upkeep.start(self.dispatcher.see_all(self._heartbeat))
         for listening in (self.dispatcher.act_on_events(), self.cluster.run()):
@@ -187,6 +192,13 @@ class Worker:
         """
         self._broadcast(ListChanged(user))
 
+    def draft_changed(self, user: int, conversation: UUID | None) -> None:
+        """Show a draft's attachments in the person's tabs, in every worker. Thread-safe.
+
+        None is the draft of a new chat.
+        """
+        self._broadcast(DraftChanged(user, conversation))
+
     def policy_changed(self) -> None:
         """Show a changed review policy on every page that can start a new chat. Thread-safe."""
         self._broadcast(PolicyChanged())
@@ -262,6 +274,10 @@ class Worker:
             logger.info("Could not mark a conversation as unread: %s", error)
         else:
             self.list_changed(conversation.user_id)
+
+    async def _fail_orphaned_files(self) -> None:
+        for user, conversation in await stored(Attachment.objects.fail_orphans):
+            self.draft_changed(user, conversation)
 
     def _announce_turn(self, message: Message) -> None:
         conversation = message.conversation

@@ -11,6 +11,7 @@ from chatapp.rendering.fragments.live import LiveReply
 from chatapp.rendering.fragments.page import (
     composer_fragment,
     deleted_fragment,
+    draft_fragment,
     emptied_fragment,
     ended_fragment,
     limit_note_fragment,
@@ -45,6 +46,7 @@ __all__ = [
     "composer_fragment",
     "delay_fragment",
     "deleted_fragment",
+    "draft_fragment",
     "emptied_fragment",
     "ended_fragment",
     "limit_note_fragment",

@@ -116,3 +116,8 @@ def ended_fragment(conversation: UUID) -> str:
 def list_fragment() -> str:
     """Make static/js/conversation-list.js reload the lists, because rows have moved."""
     return replace("#list-state", draw("chat/_list_state.html", {}))
+
+
+def draft_fragment() -> str:
+    """Make static/js/attachments.js reload the attachments of the draft."""
+    return replace("#draft-state", draw("files/_draft_state.html", {}))

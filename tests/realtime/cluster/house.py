@@ -20,6 +20,7 @@ from chatapp.realtime.cluster import (
 from chatapp.realtime.cluster.messages import (
     ConversationChanged,
     Decide,
+    DraftChanged,
     Gone,
     ListChanged,
     PeopleChanged,
@@ -166,7 +167,7 @@ class Member:
                         await viewer.catch_up(conversation)
                 case PeopleChanged(people):
                     self.looked_at.append(people)
-                case ConversationChanged() | ListChanged() | PolicyChanged():
+                case ConversationChanged() | ListChanged() | DraftChanged() | PolicyChanged():
                     pass
                 case _:
                     assert_never(event)

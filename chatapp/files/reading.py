@@ -1,0 +1,167 @@
+"""Read uploaded files in the background: a few at a time, each in a sandboxed process.
+
+The threads here only wait for those processes, so the event loop is never blocked.
+"""
+
+import logging
+import os
+import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
+from io import BufferedIOBase, BytesIO
+from pathlib import Path
+from typing import cast
+from uuid import UUID
+
+from django.conf import settings
+from django.db import Error, connection
+
+from chatapp import documents
+from chatapp.documents import Document, Limits, Picture, Scan, Unreadable
+from chatapp.models import Attachment, FileContent, PageImage, StoredFile
+from chatapp.models.files import storage
+from chatapp.realtime.worker import worker
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = max(2, os.cpu_count() or 1)
+NOT_STORED = "The server can't store files at the moment. Try again in a while."
+FAILED = "This file could not be read because of a fault in the app. It is in the server's log."
+
+threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reading")
+
+
+def start_reading(attachment: Attachment) -> "Future[None]":
+    """Read an uploaded file soon, and show in the tabs how it ended."""
+    Attachment.objects.filter(pk=attachment.pk).update(
+        state=Attachment.State.READING, read_by=worker().id, problem=""
+    )
+    return threads.submit(_read_in_thread, attachment.pk)
+
+
+def _read_in_thread(pk: UUID) -> None:
+    try:
+        read(pk)
+    except Error as error:  # fails as an orphan when this process has gone
+        logger.warning("The database failed while a file was read: %s", error)
+    finally:
+        connection.close()
+
+
+def read(pk: UUID) -> None:
+    """Read an attachment now; it is then ready, or failed with a sentence."""
+    if attachment := Attachment.objects.filter(pk=pk).first():
+        _read_and_store(attachment)
+        worker().draft_changed(attachment.user_id, attachment.conversation_id)
+
+
+def _read_and_store(attachment: Attachment) -> None:
+    try:
+        with tempfile.NamedTemporaryFile(dir=settings.DATA_DIR, prefix="reading-") as file:
+            opened = cast(BufferedIOBase, file.file)
+            _join_parts(attachment, opened)
+            content = _known(opened) or _stored(opened, Path(file.name), attachment.name)
+    except Unreadable as unreadable:
+        _fail(attachment, str(unreadable), received=0)
+    except OSError as error:
+        logger.error("A file can't be stored: %s", error)
+        _fail(attachment, NOT_STORED)
+        return
+    except Exception:
+        logger.exception("A file could not be read")
+        _fail(attachment, FAILED)
+        return
+    else:
+        attachment.make_ready(content)
+    attachment.delete_parts()
+
+
+def _fail(attachment: Attachment, problem: str, **fields: object) -> None:
+    reading = Attachment.objects.filter(pk=attachment.pk, state=Attachment.State.READING)
+    reading.update(state=Attachment.State.FAILED, problem=problem, **fields)
+
+
+def _join_parts(attachment: Attachment, file: BufferedIOBase) -> None:
+    for name in attachment.part_names:
+        file.write(storage.read(name))
+    file.flush()
+    file.seek(0)
+
+
+def _known(file: BufferedIOBase) -> FileContent | None:
+    """Return what was read of the same document before."""
+    digest = StoredFile.digest(file)
+    return FileContent.objects.filter(file__sha256=digest).select_related("file").first()
+
+
+def _stored(file: BufferedIOBase, path: Path, name: str) -> FileContent:
+    match documents.read(path, limits(), name):
+        case Picture() as picture:
+            return _stored_picture(picture)
+        case Document() as document:
+            ends, length = [], 0
+            for page in document.pages:
+                length += len(page)
+                ends.append(length)
+            return _stored_content(
+                StoredFile.store_file(file),
+                kind=FileContent.Kind.DOCUMENT,
+                label=document.kind,
+                media_type=document.media_type,
+                text="".join(document.pages),
+                page_ends=ends,
+                unit=document.unit,
+            )
+        case Scan() as scan:
+            return _stored_scan(scan, file)
+
+
+def _stored_picture(picture: Picture) -> FileContent:
+    thumbnail = StoredFile.store_file(BytesIO(picture.thumbnail))
+    return _stored_content(
+        StoredFile.store_file(BytesIO(picture.data)),
+        kind=FileContent.Kind.IMAGE,
+        label=picture.media_type.partition("/")[2].upper(),
+        media_type=picture.media_type,
+        width=picture.width,
+        height=picture.height,
+        thumbnail=thumbnail,
+    )
+
+
+def _stored_scan(scan: Scan, file: BufferedIOBase) -> FileContent:
+    images = [StoredFile.store_file(BytesIO(page.data)) for page in scan.pages]
+    content = _stored_content(
+        StoredFile.store_file(file),
+        kind=FileContent.Kind.SCAN,
+        label=scan.kind,
+        media_type=scan.media_type,
+        page_ends=[0] * len(scan.pages),
+        unit="Page",
+    )
+    pages = (
+        PageImage(
+            content=content,
+            position=position,
+            file=image,
+            media_type=page.media_type,
+            width=page.width,
+            height=page.height,
+        )
+        for position, (page, image) in enumerate(zip(scan.pages, images, strict=True))
+    )
+    PageImage.objects.bulk_create(pages, ignore_conflicts=True)
+    return content
+
+
+def _stored_content(file: StoredFile, **fields: object) -> FileContent:
+    return FileContent.objects.get_or_create(file=file, defaults=fields)[0]
+
+
+def limits() -> Limits:
+    """Return the limits that the settings set."""
+    return Limits(
+        pages=settings.CHATAPP_FILE_PAGES,
+        characters=settings.CHATAPP_FILE_CHARACTERS,
+        pixels=settings.CHATAPP_FILE_PIXELS,
+        scanned_pages=settings.CHATAPP_SCANNED_PAGES,
+    )

@@ -1,0 +1,177 @@
+"""Views with which a page attaches files to a draft.
+
+A file is announced, then sent in parts, each with its offset, so that an upload goes on where it
+stopped. Refusals are sentences (422).
+"""
+
+from functools import partial
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.template.defaultfilters import filesizeformat
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatapp.files.forms import AltForm, PagesForm, UploadForm
+from chatapp.files.reading import NOT_STORED, start_reading
+from chatapp.models import Attachment, Conversation, User
+from chatapp.models.files import storage
+from chatapp.models.files.attachments import AttachmentQuerySet, part_bytes
+from chatapp.models.refusals import Refused
+from chatapp.realtime.worker import worker
+
+TOO_MANY = "A message can have {} files at most. Remove some, or send them first."
+FULL = (
+    "Your files take up {used} of the {allowed} you may use, and this one has {size}. "
+    "Delete chats with files that you no longer need, from the trash too."
+)
+
+
+@require_GET
+@never_cache
+@login_required
+def draft(request: HttpRequest) -> HttpResponse:
+    """The attachments in the draft of a conversation, or of a new chat."""
+    form = DraftForm(request.GET)
+    conversation = form.cleaned_data["conversation"] if form.is_valid() else None
+    attachments = _own(request).drafted(conversation).select_related("file__content__thumbnail")
+    context = {"attachments": attachments, "conversation": conversation}
+    return render(request, "files/_draft.html", context)
+
+
+class DraftForm(forms.Form):
+    conversation = forms.UUIDField(required=False)
+
+
+@require_POST
+@login_required
+def begin(request: HttpRequest) -> HttpResponse:
+    """Announce a file. Responds with its id, the size of the parts and the first offset."""
+    assert isinstance(request.user, User)
+    form = UploadForm(request.POST)
+    if not form.is_valid():
+        return _refusal(str(next(iter(form.errors.values()))[0]))
+    try:
+        attachment = _begun(request.user, **form.cleaned_data)
+    except Refused as refused:
+        return _refusal(str(refused))
+    worker().draft_changed(request.user.pk, attachment.conversation_id)
+    return JsonResponse({"id": str(attachment.pk), "part": part_bytes(), "received": 0}, status=201)
+
+
+@transaction.atomic
+def _begun(person: User, name: str, size: int, conversation: UUID | None) -> Attachment:
+    # Locked, so that several uploads at once can't exceed the limits together.
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    if conversation:
+        Conversation.own(person, conversation)
+    if person.attachments.drafted(conversation).count() >= settings.CHATAPP_FILES_PER_MESSAGE:
+        raise Refused(TOO_MANY.format(settings.CHATAPP_FILES_PER_MESSAGE))
+    used, allowed = person.attachments.stored_bytes(), settings.CHATAPP_FILE_BYTES_PER_PERSON
+    if used + size > allowed:
+        figures = {"used": used, "allowed": allowed, "size": size}
+        raise Refused(FULL.format(**{key: filesizeformat(n) for key, n in figures.items()}))
+    return Attachment.objects.create(
+        user=person, conversation_id=conversation, name=name, size=size
+    )
+
+
+@require_http_methods(["PATCH"])
+@login_required
+def receive(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Store the part that begins at the `Upload-Offset`.
+
+    Responds with how much has been received, also (409) if that is not where the part begins.
+    """
+    attachment = get_object_or_404(_own(request), pk=pk, message=None)
+    offset, left = attachment.received, attachment.size - attachment.received
+    body = request.body
+    if attachment.state != Attachment.State.UPLOADING:
+        return _received(attachment, 200)
+    if request.headers.get("Upload-Offset") != str(offset):
+        return _received(attachment, 409)
+    if len(body) != min(part_bytes(), left):
+        return _refusal("A part of the file arrived incomplete. Try again.")
+    try:
+        storage.replace(attachment.part_name(offset), body)
+    except OSError:
+        return HttpResponse(NOT_STORED, status=507, content_type="text/plain; charset=utf-8")
+    if not _own(request).filter(pk=pk, received=offset).update(received=offset + len(body)):
+        attachment.refresh_from_db()  # another tab sent the same part
+        return _received(attachment, 409)
+    attachment.received = offset + len(body)
+    if attachment.received == attachment.size:
+        start_reading(attachment)
+        worker().draft_changed(attachment.user_id, attachment.conversation_id)
+    return _received(attachment, 200)
+
+
+def _received(attachment: Attachment, status: int) -> HttpResponse:
+    return JsonResponse({"received": attachment.received}, status=status)
+
+
+@require_POST
+@login_required
+def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Read a file again whose reading failed although it has arrived."""
+    failed = _own(request).filter(state=Attachment.State.FAILED, received__gt=0, message=None)
+    return _after(start_reading, get_object_or_404(failed, pk=pk))
+
+
+@require_POST
+@login_required
+def remove(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Remove a file from its draft."""
+    attachment = get_object_or_404(_own(request), pk=pk, message=None)
+    return _after(_removed, attachment)
+
+
+def _removed(attachment: Attachment) -> None:
+    attachment.delete()
+    attachment.delete_parts()
+
+
+@require_POST
+@login_required
+def choose_pages(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Choose the pages of a drafted document to send."""
+    ready = _own(request).filter(state=Attachment.State.READY, message=None)
+    attachment = get_object_or_404(ready.select_related("file__content"), pk=pk)
+    form = PagesForm(request.POST, attachment)
+    if not form.is_valid():
+        return _refusal(str(form.errors["pages"][0]))
+    return _after(partial(Attachment.choose_pages, pages=form.cleaned_data["pages"]), attachment)
+
+
+@require_POST
+@login_required
+def describe(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Set what an image shows, for those who can't see it."""
+    attachment = get_object_or_404(_own(request), pk=pk)
+    form = AltForm(request.POST)
+    if not form.is_valid():
+        return _refusal(str(form.errors["alt"][0]))
+    attachment.alt = form.cleaned_data["alt"]
+    attachment.save(update_fields=["alt"])
+    return HttpResponse(status=204)
+
+
+def _after(change, attachment: Attachment) -> HttpResponse:  # type: ignore[no-untyped-def]
+    """Change an attachment and show that in every tab."""
+    change(attachment)
+    worker().draft_changed(attachment.user_id, attachment.conversation_id)
+    return HttpResponse(status=204)
+
+
+def _own(request: HttpRequest) -> AttachmentQuerySet:
+    assert isinstance(request.user, User)
+    return request.user.attachments.all()
+
+
+def _refusal(sentence: str) -> HttpResponse:
+    return HttpResponse(sentence, status=422, content_type="text/plain; charset=utf-8")

@@ -1,0 +1,227 @@
+"""Attachments: the files of prompts, and those that wait in a draft until a prompt is sent.
+
+A draft belongs to a conversation, or to its person's next new chat. Sending a prompt moves its
+attachments from the draft to the message. The bytes arrive in parts and are read into a
+`FileContent`; only attachments that are ready can be sent.
+"""
+
+import uuid
+from collections.abc import Collection, Sequence
+from hashlib import sha256
+from html import escape
+from typing import ClassVar, Self
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from chatapp.models.accounts.users import User
+from chatapp.models.files import storage
+from chatapp.models.files.contents import FileContent
+from chatapp.models.files.stored_files import ABANDONED, StoredFile
+from chatapp.models.platform.processes import Process
+from chatapp.models.refusals import Refused
+from chatapp.upstream.wire.content import ImagePart
+from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
+from chatapp.upstream.wire.history import History
+
+Part = dict[str, str] | ImagePart
+
+MAX_PART_BYTES = 1024 * 1024
+
+INTERRUPTED = "The server was restarted while it read this file. Try again."
+NOT_READY = "“{}” is not ready to be sent yet. Wait until it has been read, or remove it."
+GONE = "An attached file is no longer there. Remove it or attach it again; your text is kept."
+
+
+def part_bytes() -> int:
+    """Return the size of each part of an upload but the last."""
+    return min(MAX_PART_BYTES, settings.CHATAPP_MAX_BODY_BYTES)
+
+
+class AttachmentQuerySet(models.QuerySet["Attachment"]):
+    def drafted(self, conversation: uuid.UUID | None) -> Self:
+        """Those in the draft of a conversation, or of a new chat (None)."""
+        return self.filter(message=None, conversation=conversation)
+
+    def readable_by(self, user: User) -> Self:
+        """Those in a person's drafts, and in their chats outside the trash."""
+        present = models.Q(message__deleted_at=None, message__conversation__trashed_at=None)
+        return self.filter(models.Q(message=None) | present, user=user)
+
+    def stored_bytes(self) -> int:
+        return self.aggregate(sum=models.Sum("size"))["sum"] or 0
+
+    def fail_orphans(self) -> Sequence[tuple[int, uuid.UUID | None]]:
+        """Mark attachments whose reading process has died as failed.
+
+        Return the (person, conversation) of each changed draft.
+        """
+        reader = Process.objects.filter(pk=models.OuterRef("read_by"))
+        orphans = self.filter(state=Attachment.State.READING).exclude(models.Exists(reader))
+        drafts = list(orphans.values_list("user", "conversation"))
+        orphans.update(state=Attachment.State.FAILED, problem=INTERRUPTED)
+        return drafts
+
+    def delete_abandoned(self) -> bool:
+        """Delete uploads that stopped long ago; return whether there were any."""
+        stopped = self.filter(
+            state=Attachment.State.UPLOADING, changed_at__lt=timezone.now() - ABANDONED
+        )
+        return bool(stopped.delete()[0])
+
+    def to_send(self, ids: Sequence[uuid.UUID], kept: uuid.UUID | None) -> "list[Attachment]":
+        """Return and lock the attachments that a prompt sends, in this order.
+
+        They are in a draft, or belong to the message `kept`, whose edit keeps them. Raises
+        `Refused` if one is missing or not ready.
+        """
+        own = models.Q(message=None) | models.Q(message=kept, message__isnull=False)
+        found = self.filter(own, pk__in=ids).select_for_update(of=("self",)).in_bulk()
+        if len(found) < len(set(ids)):
+            raise Refused(GONE)
+        for attachment in found.values():
+            if attachment.state != Attachment.State.READY:
+                raise Refused(NOT_READY.format(attachment.name))
+        return [found[pk] for pk in dict.fromkeys(ids)]
+
+
+class Attachment(models.Model):
+    """A file of one prompt or draft."""
+
+    class State(models.TextChoices):
+        UPLOADING = "uploading"
+        READING = "reading"
+        READY = "ready"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="attachments")
+    # In a draft: its conversation, or None for a new chat's.
+    conversation = models.ForeignKey(
+        "chatapp.Conversation", models.CASCADE, null=True, related_name="drafted_files"
+    )
+    message = models.ForeignKey(
+        "chatapp.Message", models.CASCADE, null=True, related_name="attachments"
+    )
+    position = models.PositiveIntegerField(default=0)
+    name = models.CharField(max_length=120)
+    size = models.PositiveBigIntegerField()  # bytes, as uploaded
+    received = models.PositiveBigIntegerField(default=0)  # bytes
+    state = models.CharField(max_length=9, choices=State, default=State.UPLOADING)
+    problem = models.CharField(max_length=500, blank=True)  # a sentence
+    read_by = models.UUIDField(null=True)  # the process that reads it
+    file = models.ForeignKey(StoredFile, models.PROTECT, null=True, related_name="attachments")
+    first_page = models.PositiveIntegerField(default=0)  # 0: the whole document
+    last_page = models.PositiveIntegerField(default=0)
+    tokens = models.PositiveIntegerField(default=0)  # an estimate
+    alt = models.CharField(max_length=500, blank=True)  # what a person says an image shows
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    objects: ClassVar[models.Manager["Attachment"]] = models.Manager.from_queryset(
+        AttachmentQuerySet
+    )()
+
+    class Meta:
+        ordering: ClassVar[Sequence[str]] = ["position", "created_at", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def content(self) -> FileContent | None:
+        """What was read of it; None until it is ready."""
+        return getattr(self.file, "content", None) if self.file else None
+
+    @property
+    def page_range(self) -> tuple[int, int]:
+        """The first and the last page that are sent; (0, 0) if it has no pages."""
+        if not self.content:
+            return 0, 0
+        count = self.content.page_count
+        return self.first_page or min(1, count), min(self.last_page or count, count)
+
+    def parts(self) -> list[Part]:
+        """Return the content parts that a model is sent: the same for each turn."""
+        content = self.content
+        assert content
+        if content.kind == FileContent.Kind.IMAGE:
+            return [content.as_image_part()]
+        if content.kind == FileContent.Kind.SCAN:
+            first, last = self.page_range
+            images = list(content.page_images.all())[first - 1 : last]
+            label = f"{escape(self.name)}: {_range_words(content, first, last)}, as images."
+            return [{"type": "text", "text": label}, *(one.as_image_part() for one in images)]
+        return [{"type": "text", "text": self._document_text(content)}]
+
+    def _document_text(self, content: FileContent) -> str:
+        """Return the text between marks that the text itself can't contain."""
+        first, last = self.page_range
+        pages = content.pages(first, last)
+        if content.unit:
+            numbered = enumerate(pages, first)
+            pages = [f"[{content.unit} {number}]\n{text}" for number, text in numbered]
+        text = "\n\n".join(pages)
+        mark = f"document-{sha256(text.encode()).hexdigest()[:16]}"
+        of = f' pages="{_range_words(content, first, last)}"' if content.unit else ""
+        return f'<{mark} name="{escape(self.name)}"{of}>\n{text}\n</{mark}>'
+
+    def make_ready(self, content: FileContent) -> None:
+        """Store what was read of it, unless it was removed meanwhile."""
+        self.file = content.file
+        self.file.content = content
+        reading = Attachment.objects.filter(pk=self.pk, state=self.State.READING)
+        reading.update(state=self.State.READY, file=content.file, tokens=self._tokens(), problem="")
+
+    def choose_pages(self, pages: tuple[int, int]) -> None:
+        """Send only these pages, from the first to the last; zeros for all of them."""
+        self.first_page, self.last_page = pages
+        self.tokens = self._tokens()
+        self.save(update_fields=["first_page", "last_page", "tokens", "changed_at"])
+
+    def _tokens(self) -> int:
+        """Estimate the tokens of what is sent."""
+        history = History.of([{"role": "user", "content": self.parts()}])
+        return PromptSize.of(history).tokens(BYTES_PER_TOKEN, MIDDLE)
+
+    def part_name(self, offset: int) -> str:
+        """Return the name in the storage of the uploaded part that begins at this byte."""
+        return f"uploads/{self.pk}-{offset:012d}"
+
+    @property
+    def part_names(self) -> list[str]:
+        """The names of the parts that have arrived, in order."""
+        return [self.part_name(offset) for offset in range(0, self.received, part_bytes())]
+
+    def delete_parts(self) -> None:
+        """Delete the parts of a finished or cancelled upload. Raises `OSError`."""
+        for name in self.part_names:
+            storage.delete(name)
+
+
+def _range_words(content: FileContent, first: int, last: int) -> str:
+    unit = content.unit.lower() or "page"
+    pages = f"{first}-{last}" if last > first else f"{first}"
+    return f"{unit} {pages} of {content.page_count}"
+
+
+def attach(attachments: Collection[Attachment], message: uuid.UUID) -> None:
+    """Move drafted attachments to a message, and copy those that another message keeps."""
+    for position, attachment in enumerate(attachments):
+        is_kept = attachment.message_id is not None
+        if is_kept:
+            attachment.pk = uuid.uuid4()
+        attachment.message_id, attachment.conversation_id = message, None
+        attachment.position = position
+        attachment.save(force_insert=is_kept)
+
+
+def parts_by_message(messages: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Part]]:
+    """Return the content parts of each message's files."""
+    parts: dict[uuid.UUID, list[Part]] = {pk: [] for pk in messages}
+    found = Attachment.objects.filter(message__in=messages).select_related("file__content__file")
+    for attachment in found.prefetch_related("file__content__page_images__file"):
+        assert attachment.message_id
+        parts[attachment.message_id] += attachment.parts()
+    return parts

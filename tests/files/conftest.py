@@ -1,0 +1,17 @@
+"""Files are read at once, in the test's own thread and transaction."""
+
+from uuid import UUID
+
+import pytest
+
+from chatapp.files import reading
+
+
+class AtOnce:
+    def submit(self, _read_in_thread: object, pk: UUID) -> None:
+        reading.read(pk)
+
+
+@pytest.fixture(autouse=True)
+def reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "threads", AtOnce())

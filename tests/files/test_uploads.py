@@ -1,0 +1,53 @@
+"""Uploads: a file arrives in parts, is read, and waits in the draft."""
+
+import pytest
+from django.test import Client
+
+from chatapp.models import Attachment
+from tests.support.attaching import send_part, upload
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_uploaded_text_is_ready_to_be_sent(alices: Client) -> None:
+    attachment = upload(alices, "notes.txt", b"One\nTwo")
+    assert attachment.state == Attachment.State.READY
+    [part] = attachment.parts()
+    assert isinstance(part, dict)
+    assert 'name="notes.txt"' in part["text"]
+    assert "One\nTwo" in part["text"]
+
+
+def test_an_upload_of_several_parts_is_joined(alices: Client) -> None:
+    text = "".join(f"line {number}\n" for number in range(200_000))
+    attachment = upload(alices, "long.txt", text.encode())
+    assert attachment.content
+    assert attachment.content.text == text
+
+
+def test_a_part_at_the_wrong_offset_is_told_where_to_go_on(alices: Client) -> None:
+    told = alices.post("/files/", {"name": "a.txt", "size": 10}).json()
+    answer = send_part(alices, told["id"], b"12345", 5)
+    assert (answer.status_code, answer.json()) == (409, {"received": 0})
+
+
+def test_a_file_that_cannot_be_read_says_why(alices: Client) -> None:
+    attachment = upload(alices, "program", b"\x00\xff\xfe\x80" * 10)
+    assert attachment.state == Attachment.State.FAILED
+    assert attachment.problem
+    assert attachment.problem in alices.get("/files/draft/").content.decode()
+
+
+def test_a_file_over_the_limit_is_refused_with_the_limit(alices: Client) -> None:
+    answer = alices.post("/files/", {"name": "huge.bin", "size": 10**12})
+    assert answer.status_code == 422
+    assert "100.0" in answer.content.decode()
+
+
+def test_others_cannot_reach_an_attachment(alices: Client, bobs: Client) -> None:
+    attachment = upload(alices, "notes.txt", b"secret")
+    path = f"/files/{attachment.pk}/"
+    gets = [bobs.get(path + what) for what in ("", "text/", "image/", "thumbnail/", "page/0/")]
+    posts = [bobs.post(path + what) for what in ("retry/", "remove/", "pages/", "describe/")]
+    answers = [*gets, *posts, send_part(bobs, attachment.pk, b"x", 0)]
+    assert {answer.status_code for answer in answers} == {404}

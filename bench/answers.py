@@ -58,8 +58,9 @@ class Order:
     answer: Answer = "stamped"
 
     @classmethod
-    def from_prompt(cls, prompt: str) -> Self:
-        return cls(**json.loads(prompt))
+    def from_prompt(cls, prompt: str | list[dict[str, str]]) -> Self:
+        """Read the order in a prompt, or in the last part of one with files."""
+        return cls(**json.loads(prompt if isinstance(prompt, str) else prompt[-1]["text"]))
 
     def prompt(self) -> str:
         return json.dumps(asdict(self))

@@ -154,9 +154,10 @@ class Tab:
         # seconds from the upstream's write to the read here, for each token
         self.latencies: list[float] = []
 
-    def ask(self, order: Order) -> float:
-        """Send the composer's form; return the time (monotonic)."""
-        return self.say(order.prompt())
+    def ask(self, order: Order, attached: str = "") -> float:
+        """Send the composer's form, with attached files; return the time (monotonic)."""
+        self.watch()
+        return self._send(self._fields | {"message": order.prompt(), "attached": attached})
 
     def say(self, message: str) -> float:
         """Send a prompt as a person types it; return the time."""

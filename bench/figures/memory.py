@@ -38,7 +38,7 @@ async def _taken(server: Server, batches: int, tokens: int) -> list[float]:
     async with Browser.signed_in(server) as browser:
         await (await browser.open_tab()).socket.is_open
         mib = [server.resident_mib()]
-        peak = _Peak(server)
+        peak = Peak(server)
         await stream_at_once(browser, REPLIES, tokens)
         mib += [peak.stop(), await _settled(server)]
         for _ in range(batches - 1):
@@ -47,7 +47,7 @@ async def _taken(server: Server, batches: int, tokens: int) -> list[float]:
         return mib
 
 
-class _Peak:
+class Peak:
     """Tracks the peak of the memory from its creation until `stop`."""
 
     def __init__(self, server: Server) -> None:

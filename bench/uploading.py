@@ -1,0 +1,99 @@
+"""Attach files as the page's scripts do: announce a file, send its parts, wait until it is read."""
+
+import asyncio
+import io
+from collections.abc import Iterator
+
+import httpx
+
+from bench.driver import WAIT_SECONDS, Browser
+
+POLL_SECONDS = 0.02
+
+
+class Uploads:
+    """The draft of a person's new chat."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._client = browser.client
+
+    async def attach(self, name: str, data: bytes) -> str:
+        """Upload a file and return its id when it is ready to be sent."""
+        pk = await self.upload(name, len(data), iter([data]))
+        await self.until_ready(pk)
+        return pk
+
+    async def upload(self, name: str, size: int, data: Iterator[bytes]) -> str:
+        """Upload `size` bytes, which arrive in pieces of any length."""
+        begun = await self._post("/files/", {"name": name, "size": str(size)})
+        told = begun.raise_for_status().json()
+        offset, waiting = 0, b""
+        while offset < size:
+            while len(waiting) < told["part"] and (more := next(data, b"")):
+                waiting += more
+            part, waiting = waiting[: told["part"]], waiting[told["part"] :]
+            await self._send(told["id"], part, offset)
+            offset += len(part)
+        return str(told["id"])
+
+    async def until_ready(self, pk: str) -> None:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                draft = (await self._client.get("/files/draft/")).raise_for_status().text
+                chip = draft.partition(f'id="file-{pk}"')[2].partition(">")[0]
+                if 'data-state="ready"' in chip:
+                    return
+                if 'data-state="failed"' in chip:
+                    raise RuntimeError(f"the file could not be read: {draft}")
+                await asyncio.sleep(POLL_SECONDS)
+
+    async def remove(self, pk: str) -> None:
+        (await self._post(f"/files/{pk}/remove/", {})).raise_for_status()
+
+    async def _send(self, pk: str, part: bytes, offset: int) -> None:
+        headers = self._headers | {
+            "Upload-Offset": str(offset),
+            "Content-Type": "application/octet-stream",
+        }
+        answer = await self._client.patch(f"/files/{pk}/part/", content=part, headers=headers)
+        answer.raise_for_status()
+
+    async def _post(self, path: str, form: dict[str, str]) -> httpx.Response:
+        return await self._client.post(path, data=form, headers=self._headers)
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        token = self._client.cookies.get("csrftoken") or ""
+        return {"X-CSRFToken": token, "Origin": str(self._client.base_url).rstrip("/")}
+
+
+def pdf_of(pages: int) -> bytes:
+    """Return a PDF with a page of text for each of `pages`."""
+    lines = [f"Line {number}: packets cross a network one by one." for number in range(50)]
+    text = "".join(f"0 -14 Td ({line}) Tj\n" for line in lines)
+    stream = f"BT /F1 10 Tf 40 800 Td\n{text}ET".encode()
+    kids = " ".join(f"{4 + number} 0 R" for number in range(pages))
+    page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 3 0 R >>"
+    font = b"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Resources %b /Count %d /Kids [%b] >>" % (font, pages, kids.encode()),
+        b"<< /Length %d >>\nstream\n%b\nendstream" % (len(stream), stream),
+        *[page] * pages,
+    ]
+    return _numbered(objects)
+
+
+def _numbered(objects: list[bytes]) -> bytes:
+    file = io.BytesIO(b"%PDF-1.7\n")
+    file.seek(0, io.SEEK_END)
+    offsets = []
+    for number, content in enumerate(objects, 1):
+        offsets.append(file.tell())
+        file.write(b"%d 0 obj\n%b\nendobj\n" % (number, content))
+    start = file.tell()
+    file.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
+    file.write(b"".join(b"%010d 00000 n \n" % offset for offset in offsets))
+    file.write(b"trailer << /Size %d /Root 1 0 R >>\n" % (len(objects) + 1))
+    file.write(b"startxref\n%d\n%%%%EOF" % start)
+    return file.getvalue()

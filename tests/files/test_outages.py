@@ -1,0 +1,127 @@
+"""Uploads while the disk is full, the person is signed out or deactivated, or too much is sent."""
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from chatapp.files import reading
+from chatapp.models import Attachment, StoredFile, User
+from chatapp.models.files import storage
+from tests.support.attaching import send_part, upload
+
+pytestmark = pytest.mark.django_db
+
+
+def begun(client: Client, size: int = 10) -> str:
+    return str(client.post("/files/", {"name": "a.txt", "size": size}).json()["id"])
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(storage, "write", fail)
+
+
+def test_an_upload_goes_on_once_the_disk_has_room(alices: Client) -> None:
+    pk = begun(alices)
+    with pytest.MonkeyPatch.context() as patch:
+        fill_disk(patch)
+        answer = send_part(alices, pk, b"0123456789", 0)
+        assert answer.status_code == 507
+        assert "No space" not in answer.content.decode()
+    assert send_part(alices, pk, b"0123456789", 0).json() == {"received": 10}
+    assert Attachment.objects.get().state == Attachment.State.READY
+
+
+def test_a_file_that_could_not_be_stored_can_be_read_again(
+    alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pk = begun(alices)
+    with pytest.MonkeyPatch.context() as patch:
+        read = reading.read
+        patch.setattr(reading, "read", lambda _: None)
+        send_part(alices, pk, b"0123456789", 0)
+        fill_disk(patch)
+        read(Attachment.objects.get().pk)
+    failed = Attachment.objects.get()
+    assert (failed.state, failed.problem) == (Attachment.State.FAILED, reading.NOT_STORED)
+    assert alices.post(f"/files/{pk}/retry/").status_code == 204
+    assert Attachment.objects.get().state == Attachment.State.READY
+
+
+def test_the_parts_are_deleted_once_the_file_is_read(alices: Client) -> None:
+    attachment = upload(alices, "a.txt", b"text")
+    assert not list(storage.names_in("uploads"))
+    assert attachment.file
+    assert attachment.file.read() == b"text"
+
+
+def test_an_upload_ends_with_the_session(alices: Client) -> None:
+    pk = begun(alices)
+    alices.logout()
+    assert send_part(alices, pk, b"0123456789", 0).status_code == 302
+    assert alices.post("/files/", {"name": "b.txt", "size": 10}).status_code == 302
+    assert Attachment.objects.get().received == 0
+
+
+def test_a_deactivated_person_uploads_nothing(alices: Client, alice: User) -> None:
+    pk = begun(alices)
+    alice.is_active = False
+    alice.save()
+    assert send_part(alices, pk, b"0123456789", 0).status_code == 302
+    assert Attachment.objects.get().received == 0
+
+
+def test_a_draft_holds_only_so_many_files(alices: Client, settings: Settings) -> None:
+    settings.CHATAPP_FILES_PER_MESSAGE = 3
+    for _ in range(3):
+        begun(alices)
+    refused = alices.post("/files/", {"name": "b.txt", "size": 10})
+    assert refused.status_code == 422
+    assert "3 files" in refused.content.decode()
+
+
+def test_a_persons_files_have_a_limit_together(alices: Client, settings: Settings) -> None:
+    settings.CHATAPP_FILE_BYTES_PER_PERSON = 10_000
+    begun(alices, 9_000)
+    refused = alices.post("/files/", {"name": "b.txt", "size": 2_000})
+    assert refused.status_code == 422
+    assert "9.8" in refused.content.decode()
+
+
+@pytest.mark.parametrize("size", [1, 9, 11, 2**20])
+def test_a_part_of_the_wrong_length_is_refused(alices: Client, size: int) -> None:
+    answer = send_part(alices, begun(alices), b"x" * size, 0)
+    assert answer.status_code == 422
+    assert Attachment.objects.get().received == 0
+    assert not StoredFile.objects.exists()
+
+
+@pytest.mark.parametrize("offset", ["", "-1", "1", "0x0", "9" * 5000])
+def test_a_wrong_offset_stores_nothing(alices: Client, offset: str) -> None:
+    pk = begun(alices)
+    answer = alices.patch(f"/files/{pk}/part/", b"0123456789", headers={"Upload-Offset": offset})
+    assert answer.status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\secret\\plan.txt", "plan.txt"),
+        ("a\nb\r.txt", "ab.txt"),
+        ("\u202egnp.exe", "gnp.exe"),
+        ("\u202e\u200b", "Unnamed file"),
+        ("", "Unnamed file"),
+        ("x" * 10_000 + ".pdf", "x" * 115 + "….pdf"),
+        ("تقرير.pdf", "تقرير.pdf"),
+    ],
+)
+def test_a_name_is_only_shown(alices: Client, name: str, shown: str) -> None:
+    alices.post("/files/", {"name": name, "size": 10})
+    assert Attachment.objects.get().name == shown
+
+
+def test_an_empty_file_is_refused(alices: Client) -> None:
+    assert alices.post("/files/", {"name": "a", "size": 0}).content == b"This file is empty."

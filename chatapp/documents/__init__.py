@@ -1,56 +1,14 @@
-"""What a file is, judged by its content, and its text or its image."""
+"""Reads attached files: text documents, and images.
 
-import struct
-from dataclasses import dataclass
-from pathlib import Path
+`read` judges what a file is by its content, and returns its text or its image. The file is parsed
+in a sandboxed subprocess, which ends after it. No name decides how a file is read, and only images
+that were encoded again are returned as images.
 
+`reading` starts the subprocess and checks its answer, `sandbox` is what runs in the subprocess, and
+`formats` has a module for each format. Imports neither Django nor anything else of the app.
+"""
 
-@dataclass(frozen=True)
-class Limits:
-    pages: int = 2000
-    characters: int = 2_000_000
-    pixels: int = 100_000_000
-    image_side: int = 2048
-    scanned_pages: int = 20
-    seconds: float = 60
-    memory_bytes: int = 1024**3
+from .reading import read
+from .results import Document, Limits, Picture, Scan, Unreadable
 
-
-@dataclass(frozen=True)
-class Document:
-    media_type: str
-    kind: str
-    unit: str
-    pages: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Picture:
-    media_type: str
-    width: int
-    height: int
-    data: bytes
-    thumbnail: bytes
-
-
-@dataclass(frozen=True)
-class Scan:
-    media_type: str
-    kind: str
-    pages: tuple[Picture, ...]
-    page_count: int
-
-
-class Unreadable(Exception):
-    """A file can't be read; the message is a sentence for the person."""
-
-
-def read(path: Path, limits: Limits, name: str = "") -> Document | Picture | Scan:
-    data = path.read_bytes()
-    if data.startswith(b"\x89PNG"):
-        width, height = struct.unpack(">II", data[16:24])
-        return Picture("image/png", width, height, data, data)
-    try:
-        return Document("text/plain", "Text", "", (data.decode(),))
-    except UnicodeDecodeError as error:
-        raise Unreadable("This is not a kind of file that can be read.") from error
+__all__ = ["Document", "Limits", "Picture", "Scan", "Unreadable", "read"]

@@ -1,0 +1,83 @@
+"""The subprocess's answer: how it is encoded, how large it may be and what passes as one.
+
+The subprocess may have been taken over by the file it read, so nothing in its answer is trusted.
+"""
+
+import msgspec
+
+from .results import Document, Limits, Picture, Result, Scan, Unreadable
+
+MAX_SENTENCE_LENGTH = 400
+IMAGE_SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
+MAX_THUMBNAIL_BYTES = 2**20
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Exactly one of these is set."""
+
+    document: Document | None = None
+    picture: Picture | None = None
+    scan: Scan | None = None
+    refusal: str = ""
+
+
+class BadAnswer(ValueError):
+    """The answer is none that our code gives."""
+
+
+def encoded(outcome: Result | Unreadable) -> bytes:
+    match outcome:
+        case Document():
+            answer = Answer(document=outcome)
+        case Picture():
+            answer = Answer(picture=outcome)
+        case Scan():
+            answer = Answer(scan=outcome)
+        case Unreadable():
+            answer = Answer(refusal=str(outcome))
+    return msgspec.msgpack.encode(answer)
+
+
+def max_bytes(limits: Limits) -> int:
+    """Return how long an encoded answer may be."""
+    text = 4 * limits.characters + 16 * limits.pages
+    pictures = (limits.scanned_pages + 5) * limits.image_side**2  # a PNG has 4 bytes per pixel
+    return max(text, pictures) + 2**20
+
+
+def decoded(answer: bytes, limits: Limits) -> Result | Unreadable:
+    """Decode an answer. Raises `BadAnswer` if it is malformed or exceeds the limits."""
+    try:
+        fields = msgspec.msgpack.decode(answer, type=Answer)
+    except msgspec.MsgspecError as error:
+        raise BadAnswer(str(error)) from error
+    if fields.refusal and len(fields.refusal) <= MAX_SENTENCE_LENGTH:
+        return Unreadable(fields.refusal)
+    result = fields.document or fields.picture or fields.scan
+    if result is None or not _is_within(result, limits):
+        raise BadAnswer("no result within the limits")
+    return result
+
+
+def _is_within(result: Result, limits: Limits) -> bool:
+    match result:
+        case Document(pages=pages):
+            is_short = sum(map(len, pages)) <= limits.characters
+            return is_short and 1 <= len(pages) <= limits.pages
+        case Picture():
+            return _is_image(result, limits)
+        case Scan(pages=pictures, page_count=count):
+            are_few = 1 <= len(pictures) <= min(limits.scanned_pages, count) <= limits.pages
+            return are_few and all(_is_image(picture, limits) for picture in pictures)
+
+
+def _is_image(picture: Picture, limits: Limits) -> bool:
+    signature = IMAGE_SIGNATURES.get(picture.media_type)
+    return (
+        signature is not None
+        and picture.data.startswith(signature)
+        and picture.thumbnail.startswith(tuple(IMAGE_SIGNATURES.values()))
+        and len(picture.thumbnail) <= MAX_THUMBNAIL_BYTES
+        and 1 <= picture.width <= limits.image_side
+        and 1 <= picture.height <= limits.image_side
+    )

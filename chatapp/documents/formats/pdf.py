@@ -1,0 +1,83 @@
+"""PDF: the text of each page, or pictures of the pages if (almost) none of them has text."""
+
+import encodings.utf_16_le  # noqa: F401 - PDFium's strings
+from typing import BinaryIO
+
+import pypdfium2
+import pypdfium2.raw
+
+from chatapp.documents import refusals
+from chatapp.documents.results import Document, Limits, Picture, Scan
+
+from . import images
+from .pages import Pages
+
+KIND = "PDF"
+MEDIA_TYPE = "application/pdf"
+BLANK_PAGE = "(This page has no text.)"
+MAX_TEXT_SHARE_OF_SCANS = 0.1  # scanners and archives add a page of their own
+MAX_SCALE = 300 / 72  # 300 dpi
+ENCRYPTED = (pypdfium2.raw.FPDF_ERR_PASSWORD, pypdfium2.raw.FPDF_ERR_SECURITY)
+
+
+def read(file: BinaryIO, limits: Limits) -> Document | Scan:
+    document = _opened(file)
+    pages = Pages(limits)
+    pages.expect(len(document))
+    texts = [_text(document, i) for i in range(len(document))]
+    with_text = sum(bool(text) for text in texts)
+    if with_text <= MAX_TEXT_SHARE_OF_SCANS * len(texts):
+        return _scan(document, limits)
+    for text in texts:
+        pages.add(text or BLANK_PAGE)
+    return Document(MEDIA_TYPE, KIND, "Page", pages.whole(KIND))
+
+
+def _opened(file: BinaryIO) -> pypdfium2.PdfDocument:
+    try:
+        return pypdfium2.PdfDocument(file.read())
+    except pypdfium2.PdfiumError as error:
+        is_encrypted = error.err_code in ENCRYPTED
+        raise refusals.encrypted(KIND) if is_encrypted else refusals.damaged(KIND) from error
+
+
+def _text(document: pypdfium2.PdfDocument, index: int) -> str:
+    """Return a page's text. A page that is damaged has none.
+
+    PDFium joins a word that is hyphenated at a line's end with U+0002, which `cleaned` removes.
+    """
+    try:
+        page = document[index]
+    except pypdfium2.PdfiumError:
+        return ""
+    text = page.get_textpage()
+    found: str = text.get_text_bounded()
+    text.close()
+    page.close()
+    return found.strip()
+
+
+def _scan(document: pypdfium2.PdfDocument, limits: Limits) -> Scan:
+    if not any(_has_content(document, i) for i in range(len(document))):
+        raise refusals.no_text(KIND)
+    shown = range(min(len(document), limits.scanned_pages))
+    pictures = tuple(_picture(document, i, limits) for i in shown)
+    return Scan(MEDIA_TYPE, KIND, pictures, len(document))
+
+
+def _has_content(document: pypdfium2.PdfDocument, index: int) -> bool:
+    try:
+        page = document[index]
+    except pypdfium2.PdfiumError:
+        return False
+    count: int = pypdfium2.raw.FPDFPage_CountObjects(page)
+    page.close()
+    return count > 0
+
+
+def _picture(document: pypdfium2.PdfDocument, index: int, limits: Limits) -> Picture:
+    page = document[index]
+    scale = min(limits.image_side / max(*page.get_size(), 1.0), MAX_SCALE)
+    image = page.render(scale=scale, rev_byteorder=True).to_pil()
+    page.close()
+    return images.encoded(image, limits.image_side, images.JPEG)

@@ -1,0 +1,38 @@
+"""Files that are ZIP archives: Word, PowerPoint, Excel and OpenDocument."""
+
+from typing import BinaryIO
+from zipfile import BadZipFile
+
+from chatapp.documents import refusals
+from chatapp.documents.results import Document, Limits
+
+from . import opendocument, presentation, spreadsheet, word
+from .archive import Archive
+from .relationships import related
+
+
+def read(file: BinaryIO, limits: Limits) -> Document:
+    try:
+        archive = Archive(file)
+    except BadZipFile as error:
+        raise refusals.damaged() from error
+    if "mimetype" in archive:
+        return _opendocument(archive, file, limits)
+    main = related(archive, "", "officeDocument")
+    if main.startswith("word/"):
+        return word.read(archive, main, limits)
+    if main.startswith("ppt/"):
+        return presentation.read(archive, main, limits)
+    if main.startswith("xl/"):
+        return spreadsheet.read(file, spreadsheet.EXCEL, limits)
+    raise refusals.unknown_kind() if main else refusals.archive()
+
+
+def _opendocument(archive: Archive, file: BinaryIO, limits: Limits) -> Document:
+    media_type = archive.part("mimetype").decode("ascii", "replace").strip()
+    if media_type not in opendocument.KINDS:
+        raise refusals.unknown_kind()
+    opendocument.check_encryption(archive)
+    if media_type in opendocument.SPREADSHEETS:
+        return spreadsheet.read(file, spreadsheet.OPENDOCUMENT, limits)
+    return opendocument.read(archive, media_type, limits)

@@ -1,0 +1,112 @@
+"""Reads a file in a sandboxed subprocess of its own, and checks what comes back."""
+
+import json
+import logging
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from . import answers, refusals
+from .labels import labelled
+from .results import Limits, Result, Unreadable
+
+logger = logging.getLogger(__name__)
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+START = (
+    "import sys; sys.path.append(sys.argv[1]); from chatapp.documents.sandbox.child import main;"
+    " main(sys.argv[2])"
+)
+# `Limits.seconds` is CPU time, which the kernel enforces. On busy cores it lasts longer.
+ELAPSED_PER_CPU_SECOND = 4
+CHUNK_BYTES = 2**16
+# How a subprocess is ended by the kernel at its limits of CPU time.
+OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
+
+
+def read(path: Path, limits: Limits, name: str = "") -> Result:
+    """Return the text or the image of a file. Blocks until its subprocess has ended.
+
+    The name only refines the label of plain text, such as "Python" for `.py`. Raises `Unreadable`
+    with a sentence for the person who attached the file. Threads may call this at the same time.
+    """
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            raise refusals.empty()
+        answer = _answer_to(file.fileno(), limits)
+    try:
+        outcome = answers.decoded(answer, limits)
+    except answers.BadAnswer as error:
+        logger.warning("A subprocess gave a bad answer to a file: %s", error)
+        raise refusals.crashed() from error
+    if isinstance(outcome, Unreadable):
+        raise outcome
+    return labelled(outcome, name)
+
+
+def _answer_to(file: int, limits: Limits) -> bytes:
+    try:
+        process = _started(file, limits)
+    except OSError as error:  # such as at the limit of processes
+        logger.warning("Could not start a process to read a file: %s", error)
+        raise refusals.no_process() from error
+    try:
+        answer = _received(process, limits)
+        process.wait(timeout=limits.seconds)
+    except (TimeoutError, subprocess.TimeoutExpired) as error:
+        raise refusals.too_slow(limits.seconds) from error
+    finally:
+        _kill(process)
+    if process.returncode:
+        logger.info("The process that read a file ended with %d", process.returncode)
+        is_slow = process.returncode in OUT_OF_TIME
+        raise refusals.too_slow(limits.seconds) if is_slow else refusals.crashed()
+    return answer
+
+
+def _started(file: int, limits: Limits) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - our own module
+        [sys.executable, "-I", "-B", "-c", START, str(ROOT), json.dumps(asdict(limits))],
+        cwd="/",
+        env={},  # ours holds secrets
+        stdin=file,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        start_new_session=True,  # Ctrl-C is for the server only, and its whole group is killed
+    )
+
+
+def _received(process: subprocess.Popen[bytes], limits: Limits) -> bytes:
+    """Return all that the subprocess writes. Raises `TimeoutError` and `Unreadable`."""
+    assert process.stdout is not None
+    left = answers.max_bytes(limits)
+    give_up_at = time.monotonic() + ELAPSED_PER_CPU_SECOND * limits.seconds
+    chunks: list[bytes] = []
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while left >= 0:
+            if not selector.select(max(0.0, give_up_at - time.monotonic())):
+                raise TimeoutError
+            chunk = os.read(process.stdout.fileno(), CHUNK_BYTES)
+            if not chunk:
+                return b"".join(chunks)
+            chunks.append(chunk)
+            left -= len(chunk)
+    logger.warning("A subprocess gave too long an answer to a file")
+    raise refusals.crashed()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert process.stdout is not None
+    process.stdout.close()

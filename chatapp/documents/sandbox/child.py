@@ -1,0 +1,54 @@
+"""The subprocess: reads the file that is its stdin, writes the answer to stdout and ends.
+
+It begins without environment, other files or connections. It looks at the first bytes of the file
+to import only the modules that its format needs. Before any of it is parsed, the process gives up
+all but computing, reading stdin and writing stdout: see `confinement`.
+"""
+
+import json
+import os
+import warnings
+from importlib import import_module
+from typing import BinaryIO
+
+from chatapp.documents import refusals
+from chatapp.documents.answers import encoded
+from chatapp.documents.formats import detection
+from chatapp.documents.results import Limits, Result, Unreadable
+from chatapp.documents.sandbox.confinement import confine, limit_resources
+
+STDIN, STDOUT = 0, 1
+
+
+def main(limits_json: str) -> None:
+    limits = Limits(**json.loads(limits_json))
+    limit_resources(limits.seconds, limits.memory_bytes)
+    warnings.simplefilter("ignore")  # a libraries' warning reads source files to show a line
+    with open(STDIN, "rb", closefd=False) as file:
+        write(encoded(_outcome(file, limits)))
+    os._exit(0)  # no exit handler of a library runs
+
+
+def write(answer: bytes) -> None:
+    left = memoryview(answer)
+    while left:
+        left = left[os.write(STDOUT, left) :]
+
+
+def _outcome(file: BinaryIO, limits: Limits) -> Result | Unreadable:
+    try:
+        return _result(file, limits)
+    except Unreadable as refusal:
+        return refusal
+    except MemoryError:
+        return refusals.too_much_memory()
+    except Exception:  # noqa: BLE001 - hostile files make parsers raise anything
+        return refusals.damaged()
+
+
+def _result(file: BinaryIO, limits: Limits) -> Result:
+    module = import_module(detection.module_for(file.read(detection.HEAD_BYTES)))
+    file.seek(0)
+    confine()
+    result: Result = module.read(file, limits)
+    return result

@@ -8,7 +8,7 @@ that were encoded again are returned as images.
 `formats` has a module for each format. Imports neither Django nor anything else of the app.
 """
 
-from .reading import read
+from .reading import read, stop
 from .results import Document, Limits, Picture, Scan, Unreadable
 
-__all__ = ["Document", "Limits", "Picture", "Scan", "Unreadable", "read"]
+__all__ = ["Document", "Limits", "Picture", "Scan", "Unreadable", "read", "stop"]

@@ -26,6 +26,8 @@ START = (
 # `Limits.seconds` is CPU time, which the kernel enforces. On busy cores it lasts longer.
 ELAPSED_PER_CPU_SECOND = 4
 CHUNK_BYTES = 2**16
+
+_running: set[subprocess.Popen[bytes]] = set()
 # How a subprocess is ended by the kernel at its limits of CPU time.
 OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
 
@@ -50,12 +52,20 @@ def read(path: Path, limits: Limits, name: str = "") -> Result:
     return labelled(outcome, name)
 
 
+def stop() -> None:
+    """End all running subprocesses; their files are then `Unreadable`."""
+    for process in list(_running):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def _answer_to(file: int, limits: Limits) -> bytes:
     try:
         process = _started(file, limits)
     except OSError as error:  # such as at the limit of processes
         logger.warning("Could not start a process to read a file: %s", error)
         raise refusals.no_process() from error
+    _running.add(process)
     try:
         answer = _received(process, limits)
         process.wait(timeout=limits.seconds)
@@ -63,6 +73,7 @@ def _answer_to(file: int, limits: Limits) -> bytes:
         raise refusals.too_slow(limits.seconds) from error
     finally:
         _kill(process)
+        _running.discard(process)
     if process.returncode:
         logger.info("The process that read a file ended with %d", process.returncode)
         is_slow = process.returncode in OUT_OF_TIME

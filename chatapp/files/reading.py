@@ -6,6 +6,7 @@ The threads here only wait for those processes, so the event loop is never block
 import logging
 import os
 import tempfile
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
@@ -27,7 +28,10 @@ AT_ONCE = max(2, os.cpu_count() or 1)
 NOT_STORED = "The server can't store files at the moment. Try again in a while."
 FAILED = "This file could not be read because of a fault in the app. It is in the server's log."
 
+AGAIN_SECONDS = 5.0
+
 threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reading")
+_is_stopping = threading.Event()
 
 
 def start_reading(attachment: Attachment) -> "Future[None]":
@@ -38,13 +42,24 @@ def start_reading(attachment: Attachment) -> "Future[None]":
     return threads.submit(_read_in_thread, attachment.pk)
 
 
+def shut_down() -> None:
+    """Read nothing more. What was not read fails as an orphan, and can be tried again."""
+    _is_stopping.set()
+    threads.shutdown(wait=False, cancel_futures=True)
+    documents.stop()
+
+
 def _read_in_thread(pk: UUID) -> None:
-    try:
-        read(pk)
-    except Error as error:  # fails as an orphan when this process has gone
-        logger.warning("The database failed while a file was read: %s", error)
-    finally:
-        connection.close()
+    while not _is_stopping.is_set():
+        try:
+            read(pk)
+        except Error as error:
+            logger.warning("A file is read again once the database is back: %s", error)
+            _is_stopping.wait(AGAIN_SECONDS)
+        else:
+            return
+        finally:
+            connection.close()
 
 
 def read(pk: UUID) -> None:
@@ -56,11 +71,13 @@ def read(pk: UUID) -> None:
 
 def _read_and_store(attachment: Attachment) -> None:
     try:
-        with tempfile.NamedTemporaryFile(dir=settings.DATA_DIR, prefix="reading-") as file:
-            opened = cast(BufferedIOBase, file.file)
+        with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
+            opened = cast(BufferedIOBase, file)
             _join_parts(attachment, opened)
-            content = _known(opened) or _stored(opened, Path(file.name), attachment.name)
+            content = _known(opened) or _stored(opened, attachment.name)
     except Unreadable as unreadable:
+        if _is_stopping.is_set():
+            return
         _fail(attachment, str(unreadable), received=0)
     except OSError as error:
         logger.error("A file can't be stored: %s", error)
@@ -93,8 +110,8 @@ def _known(file: BufferedIOBase) -> FileContent | None:
     return FileContent.objects.filter(file__sha256=digest).select_related("file").first()
 
 
-def _stored(file: BufferedIOBase, path: Path, name: str) -> FileContent:
-    match documents.read(path, limits(), name):
+def _stored(file: BufferedIOBase, name: str) -> FileContent:
+    match documents.read(Path(f"/dev/fd/{file.fileno()}"), limits(), name):
         case Picture() as picture:
             return _stored_picture(picture)
         case Document() as document:

@@ -90,7 +90,7 @@ def receive(request: HttpRequest, pk: UUID) -> HttpResponse:
     """
     attachment = get_object_or_404(_own(request), pk=pk, message=None)
     offset, left = attachment.received, attachment.size - attachment.received
-    body = request.body
+    body = request.read()  # `request.body` would stay in memory until the next garbage collection
     if attachment.state != Attachment.State.UPLOADING:
         return _received(attachment, 200)
     if request.headers.get("Upload-Offset") != str(offset):

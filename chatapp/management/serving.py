@@ -19,10 +19,11 @@ from django.db import connection
 from chatapp import metrics
 from chatapp.accounts.setup_link import setup_link
 from chatapp.db.locks import only_one_process
+from chatapp.files import reading
 from chatapp.management import stored_secrets
 from chatapp.management.sentences import in_sentences
 from chatapp.management.supervisor import WorkerSlot
-from chatapp.models import Message, Process, Upstream
+from chatapp.models import Attachment, Message, Process, Upstream
 from chatapp.models.platform.processes import EXPIRY_SECONDS
 from chatapp.models.platform.upstreams import DEMO
 from chatapp.realtime.cluster import Heartbeat
@@ -131,6 +132,7 @@ class Serving:
         if interrupted := Message.objects.interrupt_orphans():
             metrics.orphans.inc(interrupted)
             logger.info("%d replies were running when their process died", interrupted)
+        Attachment.objects.fail_orphans()
         with only_one_process("connect"):
             self._connect_upstream()
         idle_sessions.shorten()
@@ -205,4 +207,5 @@ class Serving:
         except Exception:  # the process must end in any case
             logger.exception("The process could not shut down cleanly")
         pool.shut_down()
+        reading.shut_down()
         self._server.stop()

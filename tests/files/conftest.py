@@ -1,10 +1,12 @@
-"""Files are read at once, in the test's own thread and transaction."""
+"""Files are read at once, in the test's own process, thread and transaction."""
 
 from uuid import UUID
 
 import pytest
 
+from chatapp import documents
 from chatapp.files import reading
+from tests.support.reading import read_here
 
 
 class AtOnce:
@@ -15,3 +17,4 @@ class AtOnce:
 @pytest.fixture(autouse=True)
 def reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "threads", AtOnce())
+    monkeypatch.setattr(documents, "read", read_here)

@@ -14,8 +14,9 @@ POLL_SECONDS = 0.02
 class Uploads:
     """The draft of a person's new chat."""
 
-    def __init__(self, browser: Browser) -> None:
+    def __init__(self, browser: Browser, poll_seconds: float = POLL_SECONDS) -> None:
         self._client = browser.client
+        self._poll_seconds = poll_seconds
 
     async def attach(self, name: str, data: bytes) -> str:
         """Upload a file and return its id when it is ready to be sent."""
@@ -45,7 +46,7 @@ class Uploads:
                     return
                 if 'data-state="failed"' in chip:
                     raise RuntimeError(f"the file could not be read: {draft}")
-                await asyncio.sleep(POLL_SECONDS)
+                await asyncio.sleep(self._poll_seconds)
 
     async def remove(self, pk: str) -> None:
         (await self._post(f"/files/{pk}/remove/", {})).raise_for_status()

@@ -18,6 +18,10 @@ KEYWORDS = {
         shortcut shortcuts hotkey key keys enter shift newline line send focus press
         compose reasoning thinking thought thoughts
     """,
+    "Attaching files": """
+        attach attached attachment attachments file files upload uploads document documents pdf
+        photo photos image images picture scan word excel powerpoint spreadsheet slides csv paste drop
+    """,
     "Stopping a reply": """
         stop cancel abort interrupt escape esc close closing tab grace disconnect connection lost
         drop dropped continue leave halt finish finished

@@ -3,9 +3,13 @@
 The subprocess may have been taken over by the file it read, so nothing in its answer is trusted.
 """
 
+import logging
+
 import msgspec
 
 from .results import Document, Limits, Picture, Result, Scan, Unreadable
+
+logger = logging.getLogger(__name__)
 
 MAX_SENTENCE_LENGTH = 400
 IMAGE_SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
@@ -13,12 +17,13 @@ MAX_THUMBNAIL_BYTES = 2**20
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Exactly one of these is set."""
+    """Exactly one of a result and a refusal is set."""
 
     document: Document | None = None
     picture: Picture | None = None
     scan: Scan | None = None
     refusal: str = ""
+    error: str = ""  # the name of the exception behind the refusal
 
 
 class BadAnswer(ValueError):
@@ -34,7 +39,7 @@ def encoded(outcome: Result | Unreadable) -> bytes:
         case Scan():
             answer = Answer(scan=outcome)
         case Unreadable():
-            answer = Answer(refusal=str(outcome))
+            answer = Answer(refusal=str(outcome), error=type(outcome.__cause__).__name__)
     return msgspec.msgpack.encode(answer)
 
 
@@ -52,6 +57,10 @@ def decoded(answer: bytes, limits: Limits) -> Result | Unreadable:
     except msgspec.MsgspecError as error:
         raise BadAnswer(str(error)) from error
     if fields.refusal and len(fields.refusal) <= MAX_SENTENCE_LENGTH:
+        # Never more than a name: an exception's text can contain text of the file.
+        logger.info(
+            "A file was not read: %s", fields.error[:80] if fields.error.isidentifier() else ""
+        )
         return Unreadable(fields.refusal)
     result = fields.document or fields.picture or fields.scan
     if result is None or not _is_within(result, limits):

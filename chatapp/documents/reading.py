@@ -28,8 +28,6 @@ ELAPSED_PER_CPU_SECOND = 4
 CHUNK_BYTES = 2**16
 
 _running: set[subprocess.Popen[bytes]] = set()
-# How a subprocess is ended by the kernel at its limits of CPU time.
-OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
 
 
 def read(path: Path, limits: Limits, name: str = "") -> Result:
@@ -76,8 +74,8 @@ def _answer_to(file: int, limits: Limits) -> bytes:
         _running.discard(process)
     if process.returncode:
         logger.info("The process that read a file ended with %d", process.returncode)
-        is_slow = process.returncode in OUT_OF_TIME
-        raise refusals.too_slow(limits.seconds) if is_slow else refusals.crashed()
+        is_out_of_time = process.returncode == -signal.SIGXCPU
+        raise refusals.too_slow(limits.seconds) if is_out_of_time else refusals.crashed()
     return answer
 
 

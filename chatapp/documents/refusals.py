@@ -70,7 +70,7 @@ def too_many_pixels(width: int, height: int, limit: int) -> Unreadable:
 
 
 def too_slow(seconds: float) -> Unreadable:
-    return Unreadable(f"This file took longer than {seconds:g} seconds to read.")
+    return Unreadable(f"This file took too long to read. The limit is {seconds:g} s of computing.")
 
 
 def too_much_memory() -> Unreadable:

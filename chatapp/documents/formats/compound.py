@@ -6,20 +6,20 @@ from chatapp.documents import refusals
 from chatapp.documents.results import Limits
 
 DIRECTORY_BYTES = 2**24  # where the names of its parts are looked for
+OUTDATED = {
+    "WordDocument": ("Old Word (.doc)", ".docx"),
+    "PowerPoint Document": ("Old PowerPoint (.ppt)", ".pptx"),
+    "Workbook": ("Old Excel (.xls)", ".xlsx"),
+    "Book": ("Old Excel (.xls)", ".xlsx"),
+}
+NAMES = {part: f"{part}\0".encode("utf-16-le") for part in ("EncryptedPackage", *OUTDATED)}
 
 
 def read(file: BinaryIO, limits: Limits) -> NoReturn:
     content = file.read(DIRECTORY_BYTES)
-    if _names(content, "EncryptedPackage"):
+    if NAMES["EncryptedPackage"] in content:
         raise refusals.encrypted("Office")
-    if _names(content, "WordDocument"):
-        raise refusals.outdated("Old Word (.doc)", ".docx")
-    if _names(content, "PowerPoint Document"):
-        raise refusals.outdated("Old PowerPoint (.ppt)", ".pptx")
-    if _names(content, "Workbook") or _names(content, "Book"):
-        raise refusals.outdated("Old Excel (.xls)", ".xlsx")
+    for part, (kind, extension) in OUTDATED.items():
+        if NAMES[part] in content:
+            raise refusals.outdated(kind, extension)
     raise refusals.unknown_kind()
-
-
-def _names(content: bytes, part: str) -> bool:
-    return f"{part}\0".encode("utf-16-le") in content

@@ -38,12 +38,14 @@ def write(answer: bytes) -> None:
 def _outcome(file: BinaryIO, limits: Limits) -> Result | Unreadable:
     try:
         return _result(file, limits)
-    except Unreadable as refusal:
-        return refusal
+    except Unreadable as error:
+        return error
     except MemoryError:
         return refusals.too_much_memory()
-    except Exception:  # noqa: BLE001 - hostile files make parsers raise anything
-        return refusals.damaged()
+    except Exception as error:  # noqa: BLE001 - hostile files make parsers raise anything
+        refusal = refusals.damaged()
+        refusal.__cause__ = error
+        return refusal
 
 
 def _result(file: BinaryIO, limits: Limits) -> Result:

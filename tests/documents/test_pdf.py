@@ -1,0 +1,70 @@
+"""PDFs: their text, or pictures of their pages if they have none."""
+
+import pytest
+
+from tests.documents import files
+from tests.documents.conftest import Reader
+
+pytestmark = pytest.mark.server
+
+
+def test_a_pdf_is_read_page_by_page(read: Reader) -> None:
+    document = read.document(b"\n" + files.pdf(["one\ntwo", "", "three"]), "notes.txt")
+    assert (document.kind, document.unit) == ("PDF", "Page")
+    assert document.media_type == "application/pdf"
+    assert document.pages == ("one\ntwo", "(This page has no text.)", "three")
+
+
+def test_a_pdf_without_text_becomes_pictures_of_its_pages(read: Reader) -> None:
+    scan = read.scan(files.pdf(["", "", ""]), scanned_pages=2, image_side=300)
+    assert (scan.kind, scan.page_count, len(scan.pages)) == ("PDF", 3, 2)
+    for page in scan.pages:
+        assert (page.media_type, page.width, page.height) == ("image/jpeg", 212, 300)
+        assert files.opened(page.data).size == (212, 300)
+
+
+def test_a_single_page_of_text_does_not_make_a_scan_a_document(read: Reader) -> None:
+    assert read.scan(files.pdf(["cover", *[""] * 10])).page_count == 11
+
+
+def test_a_pdf_with_nothing_on_its_pages_is_refused(read: Reader) -> None:
+    blank = files.pdf_of(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>",
+        ]
+    )
+    assert read.refusal(blank) == "This PDF file has no text."
+
+
+def test_an_encrypted_pdf_is_refused(read: Reader) -> None:
+    key = b"<" + b"41" * 32 + b">"
+    encrypt = b"/Encrypt << /Filter /Standard /V 1 /R 2 /O %s /U %s /P -4 >> /ID [<41> <41>]"
+    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Count 0 /Kids [] >>"]
+    said = read.refusal(files.pdf_of(objects, encrypt % (key, key)))
+    assert said == (
+        "This PDF file is encrypted. Save it without a password, then attach the new file."
+    )
+
+
+def test_a_pdf_with_too_many_pages_says_how_many(read: Reader) -> None:
+    said = read.refusal(files.pdf(["a"] * 12), pages=10)
+    assert said == "This file has 12 pages. At most 10 pages can be read."
+
+
+@pytest.mark.parametrize("kids", [b"3 0 R " * 1_000_000, b"3 0 R"])
+def test_a_million_pages_are_refused_at_once(read: Reader, kids: bytes) -> None:
+    content = files.pdf_of(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Count 1000000 /Kids [%s] >>" % kids,
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>",
+        ]
+    )
+    assert "At most 1,000 pages can be read." in read.refusal(content, seconds=2)
+
+
+def test_too_much_text_is_refused_and_never_cut(read: Reader) -> None:
+    said = read.refusal(files.pdf(["a" * 60, "b" * 60]), characters=100)
+    assert said == "This file has more than 100 characters of text, the limit for a file."

@@ -1,0 +1,132 @@
+"""Text in any common encoding is read as it stands; web pages become Markdown."""
+
+import pytest
+
+from tests.documents import files
+from tests.documents.conftest import Reader
+
+pytestmark = pytest.mark.server
+
+JAPANESE = "これは日本語の文章です。文字コードの判定を試します。\n"
+CHINESE = "這是一個繁體中文文本。我們測試字元編碼的偵測。\n"
+KOREAN = "이것은 한국어 문장입니다. 문자 인코딩 감지를 시험합니다.\n"
+RUSSIAN = "Съешь же ещё этих мягких французских булок, да выпей чаю.\n"
+FRENCH = "L\u2019élève a mangé à la crêperie près du château.\n"
+
+ENCODED = [
+    *((CHINESE, each) for each in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be")),
+    *((FRENCH, each) for each in ("utf-32", "utf-32-le", "utf-32-be", "utf-16-be", "cp1252")),
+    *((JAPANESE, each) for each in ("shift_jis", "euc_jp", "iso2022_jp")),
+    (CHINESE, "big5"),
+    ("这是一个简体中文文本。我们测试字符编码的检测。\n", "gb18030"),
+    (KOREAN, "euc_kr"),
+    *((RUSSIAN, each) for each in ("cp1251", "koi8_r")),
+    ("Un élève a mangé à la crêperie.\n", "latin-1"),
+    ("Příliš žluťoučký kůň úpěl ďábelské ódy.\n", "cp1250"),
+    ("Şu anda değişik bir yağmur var, güneş yok.\n", "cp1254"),
+    ("Ξεσκεπάζω την ψυχοφθόρα βδελυγμία.\n", "cp1253"),
+]
+
+
+@pytest.mark.parametrize(("text", "encoding"), ENCODED)
+def test_the_encoding_of_a_text_is_found(read: Reader, text: str, encoding: str) -> None:
+    assert read.text(text.encode(encoding)) == text.strip()
+
+
+def test_a_long_text_is_read_in_its_encoding(read: Reader) -> None:
+    text = JAPANESE * 8_000
+    assert read.text(text.encode("shift_jis")) == text.strip()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "media_type"),
+    [
+        ("", "Text", "text/plain"),
+        ("report.pdf", "Text", "text/plain"),
+        ("main.PY", "Python", "text/plain"),
+        ("README.md", "Markdown", "text/markdown"),
+        ("sales.csv", "CSV", "text/csv"),
+        ("x" * 10_000 + ".rs", "Rust", "text/plain"),
+        ("../../etc/passwd\n.csv/", "CSV", "text/csv"),
+    ],
+)
+def test_the_name_only_refines_the_label(
+    read: Reader, name: str, kind: str, media_type: str
+) -> None:
+    document = read.document(b"a,b\n1,2\n", name)
+    assert (document.kind, document.media_type, document.unit) == (kind, media_type, "")
+    assert document.pages == ("a,b\n1,2",)
+
+
+def test_characters_that_cannot_be_stored_or_shown_are_replaced_or_removed(read: Reader) -> None:
+    text = "nul\0 bell\x07 tab\t cr\rcrlf\r\nesc\x1b[0m" + " more text" * 100
+    assert read.text(text.encode()).startswith("nul\ufffd bell tab\t cr\ncrlf\nesc[0m more")
+
+
+def test_a_drawing_is_text_and_never_an_image(read: Reader) -> None:
+    svg = b'<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"></svg>'
+    document = read.document(svg, "photo.png")
+    assert (document.kind, document.media_type) == ("SVG", "text/xml")
+    assert document.pages == (svg.decode(),)
+
+
+def test_a_web_page_is_read_as_markdown_whatever_its_name(read: Reader) -> None:
+    page = (
+        "<!DOCTYPE html><title>News</title><style>p {}</style><script>alert(1)</script>"
+        "<h1>Hello <a href='https://example.org/'>site</a></h1><p>one<br>two  <b>bold</b>"
+        "<a href='javascript:alert(1)'>bad</a></p><ul><li>a<ul><li>b</ul><li>c</ul>"
+        "<ol><li>d</ol><table><tr><th>h<th>i<tr><td>1<td>2|3</table><pre>x\n  y</pre>"
+    )
+    document = read.document(page.encode(), "photo.png")
+    assert (document.kind, document.media_type) == ("HTML", "text/html")
+    assert document.pages == (
+        "News\n\n# Hello [site](https://example.org/)\n\none\ntwo boldbad\n\n"
+        "- a\n   - b\n- c\n\n1. d\n\n| h | i |\n| --- | --- |\n| 1 | 2\\|3 |\n\n```\nx\n  y\n```",
+    )
+
+
+def test_a_part_of_a_web_page_is_source_code(read: Reader) -> None:
+    template = "<template><p>{{ hello }}</p></template><script>export default {}</script>"
+    assert read.text(template.encode()) == template
+
+
+@pytest.mark.parametrize("content", [b"\x00\x01\x02\x03" * 500, b"\x7fELF" + bytes(range(256)) * 9])
+def test_binary_is_refused_and_the_sentence_names_what_is_read(
+    read: Reader, content: bytes
+) -> None:
+    assert read.refusal(content, "notes.txt") == (
+        "Files of this kind cannot be read. Images (PNG, JPEG, WebP, GIF), PDF, Word (.docx),"
+        " PowerPoint (.pptx), Excel (.xlsx), OpenDocument, CSV, HTML and text files can be read."
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "This file is empty."),
+        (b" \n\t\n", "This file is empty."),
+        (b"{\\rtf1 hello}", "RTF files cannot be read. Save the file as .docx, then attach it."),
+        (b"\x00\x00\x00\x18ftypheic\x00\x00", "HEIC photos cannot be read."),
+        (b"\x1f\x8b\x08 gzip", "Archives are not opened. Attach the files in it one by one."),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument\0".encode("utf-16-le"),
+            "Save the file as .docx",
+        ),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "Workbook\0".encode("utf-16-le"),
+            "Save the file as .xlsx",
+        ),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "PowerPoint Document\0".encode("utf-16-le"),
+            "as .pptx",
+        ),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage\0".encode("utf-16-le"),
+            "is encrypted",
+        ),
+        (files.zipped({"a.txt": "hello"}), "Archives are not opened."),
+        (files.zipped({"mimetype": "application/epub+zip"}), "Files of this kind cannot be read."),
+    ],
+)
+def test_other_files_are_refused_with_what_to_do(read: Reader, content: bytes, said: str) -> None:
+    assert said in read.refusal(content)

@@ -1,0 +1,189 @@
+"""Whatever code runs in the subprocess, it can compute and answer, and nothing else."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from chatapp import documents
+from chatapp.documents import Limits, answers, reading, refusals
+from tests.documents import files
+from tests.documents.conftest import Reader
+
+pytestmark = pytest.mark.server
+
+# Begins like the real subprocess, then runs `ATTACK` and answers with the error that it got.
+HOSTILE = """
+import sys
+sys.path.append(sys.argv[1])
+import ctypes, json, os, signal, socket, subprocess, threading, time
+from chatapp.documents.answers import encoded
+from chatapp.documents.results import Limits, Unreadable
+from chatapp.documents.sandbox.child import write
+from chatapp.documents.sandbox.confinement import confine, limit_resources
+limits = Limits(**json.loads(sys.argv[2]))
+libc = ctypes.CDLL(None, use_errno=True)
+parent = os.getppid()
+limit_resources(limits.seconds, limits.memory_bytes)
+confine()
+try:
+    ATTACK
+    outcome = "done"
+except (Exception, MemoryError) as error:
+    outcome = type(error).__name__
+write(encoded(Unreadable(outcome)))
+os._exit(0)
+"""
+
+
+Attack = Callable[..., str]
+
+
+@pytest.fixture
+def attack(read: Reader, monkeypatch: pytest.MonkeyPatch) -> Attack:
+    def attack(code: str, **limits: float) -> str:
+        monkeypatch.setattr(reading, "START", HOSTILE.replace("ATTACK", code))
+        return read.refusal(b"content", **limits)
+
+    return attack
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "socket.socket()",
+        "socket.socketpair()",
+        "open('/etc/passwd')",
+        "open('/tmp/written', 'w')",
+        "os.open('/proc/self/mem', os.O_RDWR)",
+        "os.listdir('/')",
+        "os.unlink('/tmp/written')",
+        "os.fork()",
+        "os.execv('/bin/true', ['true'])",
+        "os.posix_spawn('/bin/true', ['true'], {})",
+        "os.kill(parent, signal.SIGTERM)",
+        "os.pidfd_open(parent)",
+        "os.memfd_create('code')",
+        "os.pipe()",
+        "os.setuid(0)",
+    ],
+)
+def test_system_calls_that_reach_outside_are_refused(attack: Attack, code: str) -> None:
+    assert attack(code) == "PermissionError"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("ptrace", "16, parent, 0, 0"),
+        ("process_vm_readv", "parent, 0, 0, 0, 0, 0"),
+        ("unshare", "0"),
+    ],
+)
+def test_calls_of_the_c_library_are_refused(attack: Attack, name: str, arguments: str) -> None:
+    code = f"if libc.{name}({arguments}) == -1: raise OSError(ctypes.get_errno(), '')"
+    assert attack(code) == "PermissionError"
+
+
+def test_no_thread_can_be_started(attack: Attack) -> None:
+    assert attack("threading.Thread(target=print).start()") == "RuntimeError"
+
+
+def test_the_subprocess_has_no_environment_and_no_open_files(
+    attack: Attack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", "secret")
+    assert attack("if 'SECRET_KEY' in os.environ: raise KeyError") == "done"
+    assert attack("os.fstat(3)") == "OSError"
+
+
+def test_memory_is_limited(attack: Attack) -> None:
+    assert attack("bytearray(300_000_000)", memory_bytes=200_000_000) == "MemoryError"
+
+
+def test_a_subprocess_that_spins_is_ended(attack: Attack) -> None:
+    said = attack("exec('while True: pass')", seconds=1)
+    assert said == "This file took too long to read. The limit is 1 s of computing."
+
+
+def test_a_subprocess_that_waits_is_ended(attack: Attack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "ELAPSED_PER_CPU_SECOND", 0.5)
+    lock = "threading.Lock().acquire() and threading.RLock().acquire()"
+    code = f"lock = threading.Lock(); lock.acquire(); lock.acquire() or {lock}"
+    assert (
+        attack(code, seconds=1) == "This file took too long to read. The limit is 1 s of computing."
+    )
+
+
+@pytest.mark.parametrize("signal_", ["SEGV", "ABRT"])
+def test_a_crash_is_a_sentence(attack: Attack, signal_: str) -> None:
+    code = {"SEGV": "ctypes.string_at(0)", "ABRT": "os.abort()"}[signal_]
+    assert attack(code) == str(refusals.crashed())
+
+
+def test_an_endless_answer_is_cut_off(attack: Attack) -> None:
+    code = "exec('while True: os.write(1, bytes(65536))')"
+    assert attack(code, characters=1000, image_side=100) == str(refusals.crashed())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "os._exit(0)",
+        "os.write(1, b'no message'); os._exit(0)",
+        "os.write(1, encoded(Unreadable('x' * 10_000))); os._exit(0)",
+    ],
+)
+def test_a_malformed_answer_is_refused(attack: Attack, code: str) -> None:
+    assert attack(code) == str(refusals.crashed())
+
+
+def test_no_process_is_left_after_an_answer(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+    start = subprocess.Popen
+
+    def recorded(*args: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = start(*args, **options)
+        started.append(process.pid)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", recorded)
+    assert read.text(b"hello") == "hello"
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0], signal.SIG_DFL)
+
+
+def test_a_server_at_its_limit_of_processes_says_so(
+    read: Reader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
+    assert "too busy. Try again." in read.refusal(b"hello")
+
+
+PNG = files.image("PNG")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        answers.Answer(),
+        answers.Answer(document=documents.Document("text/plain", "Text", "", ("long" * 9,))),
+        answers.Answer(document=documents.Document("text/plain", "Text", "", ())),
+        answers.Answer(document=documents.Document("text/plain", "Text", "", ("a",) * 4)),
+        answers.Answer(picture=documents.Picture("image/svg+xml", 9, 9, b"<svg/>", PNG)),
+        answers.Answer(picture=documents.Picture("image/png", 9, 9, b"<script>", PNG)),
+        answers.Answer(picture=documents.Picture("image/png", 9, 9, PNG, b"<script>")),
+        answers.Answer(picture=documents.Picture("image/png", 999, 9, PNG, PNG)),
+        answers.Answer(scan=documents.Scan("application/pdf", "PDF", (), 3)),
+    ],
+)
+def test_an_answer_beyond_the_limits_is_no_answer(answer: answers.Answer) -> None:
+    limits = Limits(pages=3, characters=30, image_side=100)
+    with pytest.raises(answers.BadAnswer):
+        answers.decoded(msgspec.msgpack.encode(answer), limits)

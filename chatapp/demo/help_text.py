@@ -20,7 +20,7 @@ KEYWORDS = {
     """,
     "Attaching files": """
         attach attached attachment attachments file files upload uploads document documents pdf
-        photo photos image images picture scan word excel powerpoint spreadsheet slides csv paste drop
+        photo photos image images scan word excel powerpoint spreadsheet slides csv paste drop
     """,
     "Stopping a reply": """
         stop cancel abort interrupt escape esc close closing tab grace disconnect connection lost

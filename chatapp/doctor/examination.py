@@ -70,6 +70,7 @@ def examine(
     yield from machine.static_files(staticfiles_storage, settings.STATIC_ROOT)
     if database.is_usable(unpooled_connection(settings.DATABASES)):
         yield from files.stored_files()
+        yield from files.sandbox()
     yield Title("Upstreams (listing their models, which costs nothing)")
     yield from _upstreams()
     yield Title("The organisation's sign-in")

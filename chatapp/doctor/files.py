@@ -1,10 +1,14 @@
-"""Check that this process can write to the storage of files, and sees what others wrote there."""
+"""Check the storage of files, which all processes share, and the sandbox that reads files."""
 
 import secrets
+import tempfile
 from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
 
+from chatapp import documents
 from chatapp.checks.results import CheckResult, failed, ok
+from chatapp.documents import Limits, Unreadable
 from chatapp.models import StoredFile
 from chatapp.models.files import storage
 
@@ -34,6 +38,24 @@ def stored_files() -> Iterator[CheckResult]:
         yield ok("Files", "can be stored and read")
     else:
         yield failed("Files", "a file changed between writing and reading", "Check the storage.")
+
+
+def sandbox() -> Iterator[CheckResult]:
+    """Read a small text as an attached file is read, in a sandboxed subprocess."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(b"doctor")
+        file.flush()
+        try:
+            documents.read(Path(file.name), Limits())
+        except Unreadable as error:
+            yield failed(
+                "Reading files",
+                "a text could not be read",
+                "See the log. The kernel must allow seccomp filters and enough memory.",
+                str(error),
+            )
+        else:
+            yield ok("Reading files", "works in a sandbox")
 
 
 def _is_there(file: StoredFile) -> bool:

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from django.core.files.storage import FileSystemStorage
 
+from chatapp import documents
 from chatapp.checks.results import Status
-from chatapp.doctor.files import stored_files
+from chatapp.doctor.files import sandbox, stored_files
+from chatapp.documents import Unreadable
 from chatapp.models import StoredFile
 from chatapp.models.files import storage
 
@@ -41,3 +43,18 @@ def test_a_storage_that_refuses_is_reported(tmp_path: Path) -> None:
     [result] = stored_files()
     assert result.status is Status.FAILED
     assert "can't be stored" in result.found
+
+
+def test_a_file_is_read_in_the_sandbox() -> None:
+    [result] = sandbox()
+    assert result.status is Status.OK
+
+
+def test_a_kernel_that_refuses_the_sandbox_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise Unreadable("This file could not be read.")
+
+    monkeypatch.setattr(documents, "read", refuse)
+    [result] = sandbox()
+    assert result.status is Status.FAILED
+    assert "seccomp" in result.remedy

@@ -69,6 +69,7 @@ def word() -> bytes:
     document.add_heading("Findings", 2)
     document.add_paragraph("Plain\ttext")
     document.add_paragraph("first", style="List Bullet")
+    document.add_paragraph("nested", style="List Bullet 2")
     document.add_paragraph("second", style="List Number")
     table = document.add_table(2, 2)
     for i, text in enumerate(("Name", "a|b", "x", "two\nlines")):

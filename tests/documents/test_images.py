@@ -11,6 +11,16 @@ from tests.documents.conftest import Reader
 
 pytestmark = pytest.mark.server
 
+# How a camera that is held in another way stores an upright image.
+TURNED = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_90,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_270,
+}
 ORIENTATION, GPS = 0x0112, 0x8825
 
 
@@ -64,6 +74,20 @@ def test_photos_are_turned_upright_and_lose_what_they_say_of_their_owner(read: R
         assert not kept.getexif()
         assert not {"exif", "comment", "icc_profile", "xmp"} & set(kept.info)
         assert b"secret" not in data
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_every_orientation_is_turned_upright(read: Reader, orientation: int) -> None:
+    upright = Image.new("RGB", (64, 32), "white")
+    upright.paste("red", (0, 0, 16, 16))  # in the corner at the top left
+    exif = Image.Exif()
+    exif[ORIENTATION] = orientation
+    file = io.BytesIO()
+    turned = upright.transpose(TURNED[orientation]) if orientation > 1 else upright
+    turned.save(file, "PNG", exif=exif)
+    picture = files.opened(read.picture(file.getvalue()).data)
+    assert picture.size == (64, 32)
+    assert picture.getpixel((4, 4)) == (255, 0, 0)
 
 
 def test_text_in_an_image_file_is_dropped(read: Reader) -> None:

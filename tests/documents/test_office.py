@@ -13,7 +13,7 @@ def test_a_word_file_keeps_its_structure_and_pages(read: Reader) -> None:
     assert (document.kind, document.unit) == ("Word", "Page")
     assert document.media_type.endswith("wordprocessingml.document")
     assert document.pages == (
-        "# Report\n\n## Findings\n\nPlain\ttext\n\n- first\n1. second\n\n"
+        "# Report\n\n## Findings\n\nPlain\ttext\n\n- first\n  - nested\n1. second\n\n"
         "| Name | a\\|b |\n| --- | --- |\n| x | two lines |",
         "On page two",
     )

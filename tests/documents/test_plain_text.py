@@ -33,6 +33,11 @@ def test_the_encoding_of_a_text_is_found(read: Reader, text: str, encoding: str)
     assert read.text(text.encode(encoding)) == text.strip()
 
 
+def test_a_few_wrong_bytes_do_not_change_the_encoding(read: Reader) -> None:
+    content = (JAPANESE * 9).encode()[:-3] + b"\xff"
+    assert read.text(content) == (JAPANESE * 9)[:-2] + "\ufffd\ufffd"
+
+
 def test_a_long_text_is_read_in_its_encoding(read: Reader) -> None:
     text = JAPANESE * 8_000
     assert read.text(text.encode("shift_jis")) == text.strip()
@@ -106,7 +111,10 @@ def test_binary_is_refused_and_the_sentence_names_what_is_read(
         (b"", "This file is empty."),
         (b" \n\t\n", "This file is empty."),
         (b"{\\rtf1 hello}", "RTF files cannot be read. Save the file as .docx, then attach it."),
-        (b"\x00\x00\x00\x18ftypheic\x00\x00", "HEIC photos cannot be read."),
+        (
+            b"\x00\x00\x00\x18ftypheic\x00\x00",
+            "HEIC files cannot be read. Save the file as .jpg, then attach it.",
+        ),
         (b"\x1f\x8b\x08 gzip", "Archives are not opened. Attach the files in it one by one."),
         (
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument\0".encode("utf-16-le"),

@@ -37,6 +37,6 @@ def _refuse_others(head: bytes) -> None:
     if head.startswith(b"{\\rtf"):
         raise refusals.outdated("RTF", ".docx")
     if head[4:8] == b"ftyp" and head[8:12] in HEIF_BRANDS:
-        raise refusals.unknown_kind("HEIC photos")
+        raise refusals.outdated("HEIC", ".jpg")
     if head.startswith(ARCHIVES):
         raise refusals.archive()

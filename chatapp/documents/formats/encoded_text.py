@@ -40,6 +40,8 @@ EXPECTED = {
 SAMPLE_BYTES = 256 * 1024
 SAMPLE_CHARACTERS = 4096
 MAX_MISSING = 0.02
+MAX_WRONG = 0.05
+NOT_ASCII = re.compile("[^\x00-\x7f]")
 MIN_COMMON = 0.01
 COMMON = re.compile("[\n -~\u3000-\u3002]")
 SPACES = re.compile("[ \n\u3000-\u3002]")
@@ -67,7 +69,10 @@ def _by_byte_order_mark(content: bytes) -> str | None:
 
 
 def _utf_8(content: bytes) -> str | None:
-    return _strict(content, "utf_8")
+    """Decode UTF-8, also if a few bytes in it are wrong; another encoding is wrong everywhere."""
+    text = content.decode("utf_8", "replace")
+    wrong = text.count("\ufffd")
+    return text if not wrong or wrong < MAX_WRONG * len(NOT_ASCII.findall(text)) else None
 
 
 def _iso_2022_jp(content: bytes) -> str | None:

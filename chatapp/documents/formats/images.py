@@ -3,7 +3,7 @@
 import io
 from typing import BinaryIO
 
-from PIL import Image, ImageCms, ImageOps
+from PIL import Image, ImageCms
 from PIL import MpoImagePlugin as _mpo  # noqa: F401 - photos of phones that hold several
 from PIL import TiffImagePlugin as _tiff  # noqa: F401 - reads EXIF
 from PIL import WebPImagePlugin as _webp  # noqa: F401
@@ -18,6 +18,16 @@ QUALITY = 88
 MAX_PNG_BYTES = 1_500_000  # a larger one without transparency becomes a JPEG if that is smaller
 THUMBNAIL_SIDE = 512
 THUMBNAIL_QUALITY = 80
+ORIENTATION = 0x0112  # the EXIF tag, and how to turn an image upright
+TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 SRGB = ImageCms.createProfile("sRGB")
 Image.preinit()  # imports the other plugins, which is not possible in the sandbox
 Image.MAX_IMAGE_PIXELS = None  # `Limits.pixels` is checked instead, before anything is decoded
@@ -40,8 +50,9 @@ def _read(image: Image.Image, limits: Limits) -> Picture:
     format_ = JPEG if image.format in (JPEG, "MPO") else PNG
     image.draft(None, (limits.image_side, limits.image_side))  # JPEG decodes to a fraction at once
     profile = image.info.get("icc_profile")
-    image = _scaled(_plain(ImageOps.exif_transpose(image)), limits.image_side)
-    return encoded(_in_srgb(image, profile), limits.image_side, format_)
+    turn = TURNS.get(image.getexif().get(ORIENTATION, 1))
+    image = _in_srgb(_scaled(_plain(image), limits.image_side), profile)
+    return encoded(image.transpose(turn) if turn is not None else image, limits.image_side, format_)
 
 
 def encoded(image: Image.Image, side: int, format_: str) -> Picture:

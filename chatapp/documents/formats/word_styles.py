@@ -9,6 +9,7 @@ from .relationships import related
 from .xml import attribute, child, children, parsed
 
 HEADING = re.compile(r"heading ([1-9])")
+NESTED_LIST = re.compile(r"list (?:bullet|number) ([2-9])")
 MAX_INHERITED = 20  # styles based on styles
 
 
@@ -44,7 +45,7 @@ class Styles:
         if level := _heading(chain, properties):
             return Style(heading=level, begins_page=begins_page)
         marker, depth = self._numbering(properties)
-        return Style(marker=marker, level=depth, begins_page=begins_page)
+        return Style(marker=marker, level=depth or _nesting(chain), begins_page=begins_page)
 
     def _chain(self, style_id: str) -> list[Element]:
         """Return a style and those that it is based on."""
@@ -85,6 +86,12 @@ def _heading(chain: list[Element], properties: list[Element | None]) -> int:
         if level.isdecimal() and int(level) < 9:  # 9 is body text
             return int(level) + 1
     return 0
+
+
+def _nesting(chain: list[Element]) -> int:
+    """Return the level of Word's own styles for nested lists, which have a numbering each."""
+    found = NESTED_LIST.fullmatch(_value(child(chain[0], "name")).lower()) if chain else None
+    return int(found[1]) - 1 if found else 0
 
 
 def _related(archive: Archive, main: str, kind: str) -> Element | None:

@@ -39,6 +39,7 @@ CALLS = {
     "writev": (20, 66),
     "sched_yield": (24, 124),
     "sched_getaffinity": (204, 123),
+    "getcwd": (79, 17),
     "getpid": (39, 172),
     "gettid": (186, 178),
     "getrusage": (98, 165),

@@ -81,7 +81,7 @@ def _answer_to(file: int, limits: Limits) -> bytes:
 
 def _started(file: int, limits: Limits) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - our own module
-        [sys.executable, "-I", "-B", "-c", START, str(ROOT), json.dumps(asdict(limits))],
+        [sys.executable, "-I", "-c", START, str(ROOT), json.dumps(asdict(limits))],
         cwd="/",
         env={},  # ours holds secrets
         stdin=file,

@@ -51,9 +51,7 @@ def declares_entities() -> Unreadable:
 
 
 def too_many_pages(count: int, limit: int, unit: str) -> Unreadable:
-    return Unreadable(
-        f"This file has {count:,} {unit.lower()}s. At most {limit:,} {unit.lower()}s can be read."
-    )
+    return Unreadable(f"This file has {count:,} {unit.lower()}s. At most {limit:,} can be read.")
 
 
 def too_many_characters(limit: int) -> Unreadable:

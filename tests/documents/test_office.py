@@ -1,9 +1,12 @@
 """Word, PowerPoint, Excel and OpenDocument files become Markdown, page by page."""
 
+import docx
+import openpyxl
 import pytest
 
 from tests.documents import files
 from tests.documents.conftest import Reader
+from tests.documents.files import saved
 
 pytestmark = pytest.mark.server
 
@@ -85,6 +88,41 @@ def test_sheets_show_values_and_never_formulas(read: Reader) -> None:
         "| a\\|b | 1.5 | 2026-01-02 | TRUE |\n|  | 3 | 2026-01-02 03:04:00 |  |",
         "# Secret (hidden)",
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (files.word(), "This file has 2 pages. At most 1 can be read."),
+        (files.powerpoint(), "This file has 2 slides. At most 1 can be read."),
+        (files.excel(), "This file has 2 sheets. At most 1 can be read."),
+    ],
+)
+def test_too_many_pages_are_refused(read: Reader, content: bytes, said: str) -> None:
+    assert read.refusal(content, pages=1) == said
+
+
+@pytest.mark.parametrize("content", [files.word(), files.powerpoint(), files.excel()])
+def test_too_many_characters_are_refused(read: Reader, content: bytes) -> None:
+    assert "more than 9 characters" in read.refusal(content, characters=9)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (saved(docx.Document()), "This Word file has no text."),
+        (saved(openpyxl.Workbook()), "This Excel file has no text."),
+        (files.opendocument("text", ""), "This OpenDocument file has no text."),
+    ],
+)
+def test_files_without_text_are_refused(read: Reader, content: bytes, said: str) -> None:
+    assert read.refusal(content) == said
+
+
+def test_an_encrypted_opendocument_file_is_refused(read: Reader) -> None:
+    manifest = "<manifest><file-entry><encryption-data/></file-entry></manifest>"
+    content = files.opendocument("text", "", **{"META-INF/manifest.xml": manifest})
+    assert "OpenDocument file is encrypted" in read.refusal(content)
 
 
 def test_opendocument_text_keeps_its_structure(read: Reader) -> None:

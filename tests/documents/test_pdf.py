@@ -15,6 +15,24 @@ def test_a_pdf_is_read_page_by_page(read: Reader) -> None:
     assert document.pages == ("one\ntwo", "(This page has no text.)", "three")
 
 
+def test_what_people_filled_into_a_form_is_read(read: Reader) -> None:
+    shown = b"/Tx BMC BT /F1 10 Tf 2 5 Td (Alice) Tj ET EMC"
+    resources = b"/Resources << /Font << /F1 3 0 R >> >>"
+    form = files.pdf_of(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [5 0 R] >> >>",
+            b"<< /Type /Pages /Count 1 /Kids [4 0 R] >>",
+            files.PDF_FONT,
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Annots [5 0 R] >>",
+            b"<< /Type /Annot /Subtype /Widget /FT /Tx /T (name) /V (Alice) /F 4"
+            b" /Rect [50 700 200 720] /P 4 0 R /AP << /N 6 0 R >> >>",
+            b"<< /Type /XObject /Subtype /Form /BBox [0 0 150 20] %s /Length %d >>\nstream\n%s\n"
+            b"endstream" % (resources, len(shown), shown),
+        ]
+    )
+    assert read.document(form).pages == ("Alice",)
+
+
 def test_a_pdf_without_text_becomes_pictures_of_its_pages(read: Reader) -> None:
     scan = read.scan(files.pdf(["", "", ""]), scanned_pages=2, image_side=300)
     assert (scan.kind, scan.page_count, len(scan.pages)) == ("PDF", 3, 2)
@@ -50,7 +68,7 @@ def test_an_encrypted_pdf_is_refused(read: Reader) -> None:
 
 def test_a_pdf_with_too_many_pages_says_how_many(read: Reader) -> None:
     said = read.refusal(files.pdf(["a"] * 12), pages=10)
-    assert said == "This file has 12 pages. At most 10 pages can be read."
+    assert said == "This file has 12 pages. At most 10 can be read."
 
 
 @pytest.mark.parametrize("kids", [b"3 0 R " * 1_000_000, b"3 0 R"])
@@ -62,7 +80,7 @@ def test_a_million_pages_are_refused_at_once(read: Reader, kids: bytes) -> None:
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>",
         ]
     )
-    assert "At most 1,000 pages can be read." in read.refusal(content, seconds=2)
+    assert "At most 1,000 can be read." in read.refusal(content, seconds=2)
 
 
 def test_too_much_text_is_refused_and_never_cut(read: Reader) -> None:

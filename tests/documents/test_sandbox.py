@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,15 @@ def test_no_process_is_left_after_an_answer(read: Reader, monkeypatch: pytest.Mo
     assert read.text(b"hello") == "hello"
     with pytest.raises(ProcessLookupError):
         os.kill(started[0], signal.SIG_DFL)
+
+
+def test_several_files_are_read_at_once(tmp_path: Path) -> None:
+    paths = [tmp_path / str(i) for i in range(8)]
+    for path in paths:
+        path.write_text(f"file {path.name}")
+    with ThreadPoolExecutor(8) as threads:
+        read = threads.map(lambda path: documents.read(path, Limits()), paths)
+        assert [each.pages for each in read] == [(f"file {i}",) for i in range(8)]  # type: ignore[union-attr]
 
 
 def test_a_server_at_its_limit_of_processes_says_so(

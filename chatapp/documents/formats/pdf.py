@@ -4,7 +4,7 @@ import encodings.utf_16_le  # noqa: F401 - PDFium's strings
 from typing import BinaryIO
 
 import pypdfium2
-import pypdfium2.raw
+import pypdfium2.raw as pdfium
 
 from chatapp.documents import refusals
 from chatapp.documents.results import Document, Limits, Picture, Scan
@@ -17,7 +17,7 @@ MEDIA_TYPE = "application/pdf"
 BLANK_PAGE = "(This page has no text.)"
 MAX_TEXT_SHARE_OF_SCANS = 0.1  # scanners and archives add a page of their own
 MAX_SCALE = 300 / 72  # 300 dpi
-ENCRYPTED = (pypdfium2.raw.FPDF_ERR_PASSWORD, pypdfium2.raw.FPDF_ERR_SECURITY)
+ENCRYPTED = (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
 
 
 def read(file: BinaryIO, limits: Limits) -> Document | Scan:
@@ -48,10 +48,15 @@ def _text(document: pypdfium2.PdfDocument, index: int) -> str:
     """
     try:
         page = document[index]
+        if document.get_formtype() != pdfium.FORMTYPE_NONE:
+            # What people filled in becomes content of the page, which has to be loaded again.
+            pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
+            page.close()
+            page = document[index]
+        text = page.get_textpage()
+        found: str = text.get_text_bounded()
     except pypdfium2.PdfiumError:
         return ""
-    text = page.get_textpage()
-    found: str = text.get_text_bounded()
     text.close()
     page.close()
     return found.strip()
@@ -70,7 +75,7 @@ def _has_content(document: pypdfium2.PdfDocument, index: int) -> bool:
         page = document[index]
     except pypdfium2.PdfiumError:
         return False
-    count: int = pypdfium2.raw.FPDFPage_CountObjects(page)
+    count: int = pdfium.FPDFPage_CountObjects(page)
     page.close()
     return count > 0
 

@@ -68,17 +68,18 @@ class _Reader:
 
     def notes(self) -> list[str]:
         """Return the footnotes and endnotes that the text refers to."""
-        parts: dict[str, Element] = {}
+        parts = {kind: self._notes_of(kind) for kind in {kind for kind, _ in self._notes}}
         found = []
         for kind, number in dict.fromkeys(self._notes):
-            name = related(self._archive, self._main, NOTES[kind])
-            if name and kind not in parts:
-                parts[kind] = parsed(self._archive.part(name))
-            for note in children(parts.get(kind), kind):
-                if attribute(note, "id") == number:
-                    text = " ".join(self.blocks(note)).replace(PAGE_END, "")
-                    found.append(f"[^{_label(kind, number)}]: {text}")
+            if (note := parts[kind].get(number)) is not None:
+                text = " ".join(self.blocks(note)).replace(PAGE_END, "")
+                found.append(f"[^{_label(kind, number)}]: {text}")
         return found
+
+    def _notes_of(self, kind: str) -> dict[str, Element]:
+        name = related(self._archive, self._main, NOTES[kind])
+        root = parsed(self._archive.part(name)) if name else None
+        return {attribute(note, "id"): note for note in children(root, kind)}
 
     def _block(self, block: Element) -> tuple[str, bool]:
         """Return the text of a block and whether it is an item of a list."""

@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 from chatapp.documents import refusals
 
-MAX_DEPTH = 400  # the readers recurse
+MAX_DEPTH = 200  # the readers recurse
 
 
 def parsed(content: bytes) -> Element:

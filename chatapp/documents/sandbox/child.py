@@ -22,7 +22,6 @@ STDIN, STDOUT = 0, 1
 
 def main(limits_json: str) -> None:
     limits = Limits(**json.loads(limits_json))
-    limit_resources(limits.seconds, limits.memory_bytes)
     warnings.simplefilter("ignore")  # a libraries' warning reads source files to show a line
     with open(STDIN, "rb", closefd=False) as file:
         write(encoded(_outcome(file, limits)))
@@ -51,6 +50,7 @@ def _outcome(file: BinaryIO, limits: Limits) -> Result | Unreadable:
 def _result(file: BinaryIO, limits: Limits) -> Result:
     module = import_module(detection.module_for(file.read(detection.HEAD_BYTES)))
     file.seek(0)
+    limit_resources(limits.seconds, limits.memory_bytes)
     confine()
     result: Result = module.read(file, limits)
     return result

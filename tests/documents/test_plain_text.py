@@ -90,6 +90,26 @@ def test_a_web_page_is_read_as_markdown_whatever_its_name(read: Reader) -> None:
     )
 
 
+def test_indented_markup_does_not_add_spaces_or_lines(read: Reader) -> None:
+    page = """<!-- saved --><html>
+      <body>
+        <ul>
+          <li><p>one</p>
+          <li>two <ol> <li>three </ol>
+        </ul>
+        <table>
+          <tr> <td> <p>a</p> </td> <td>b
+            c</td> </tr>
+        </table>
+        <p>
+          the <a href="https://example.org/"> end</a>.
+        </p>
+      </body>"""
+    assert read.text(page.encode()) == (
+        "- one\n\n- two\n   1. three\n\n| a | b c |\n| --- | --- |\n\nthe [end](https://example.org/)."
+    )
+
+
 def test_a_part_of_a_web_page_is_source_code(read: Reader) -> None:
     template = "<template><p>{{ hello }}</p></template><script>export default {}</script>"
     assert read.text(template.encode()) == template

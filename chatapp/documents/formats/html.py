@@ -33,7 +33,8 @@ PARAGRAPHS = {
         "fieldset",
     ),
 }
-LISTS = {"ul", "ol"}
+MARKERS = {"ul": "- ", "ol": "1. "}
+LISTS = set(MARKERS)
 TABLES = {"table", "tr", "td", "th", "tbody", "thead", "tfoot", "caption"}
 TAGS = {
     *HEADINGS,
@@ -51,8 +52,8 @@ TAGS = {
 }
 DROPPED = {"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select"}
 SPACES = re.compile(r"[ \t\n\r\f]+")
+TRAILING_SPACES = re.compile(r" +$", re.MULTILINE)
 BLANK_LINES = re.compile(r"\n{3,}")
-NOT_FOR_READING = re.compile(r"(?i)^data:")
 
 
 def read(page: str, limits: Limits) -> Document:
@@ -75,7 +76,8 @@ def to_markdown(page: str) -> str:
     writer = _Writer()
     writer.feed(clean)
     writer.close()
-    return BLANK_LINES.sub("\n\n", writer.text()).strip("\n")
+    text = TRAILING_SPACES.sub("", writer.text())
+    return BLANK_LINES.sub("\n\n", text).strip("\n")
 
 
 class _Writer(HTMLParser):
@@ -149,12 +151,13 @@ class _Writer(HTMLParser):
         return "".join(self._buffers.pop()) if len(self._buffers) > 1 else ""
 
     def _ends_with_space(self) -> bool:
-        buffer = self._buffers[-1]
-        return not buffer or buffer[-1][-1] in " \n"
+        written = next((buffer for buffer in reversed(self._buffers) if buffer), None)
+        return written is None or written[-1][-1] in " \n"
 
     def _break(self, newlines: int) -> None:
+        """End a line or a paragraph, except where an item or a collecting element begins."""
         buffer = self._buffers[-1]
-        if buffer:
+        if buffer and buffer[-1].lstrip(" ") not in MARKERS.values():
             buffer.append("\n" * newlines)
 
     def _begin_preformatted(self) -> None:
@@ -165,11 +168,12 @@ class _Writer(HTMLParser):
     def _begin_item(self, tag: str) -> None:
         if tag in LISTS:
             self._break(1 if self._lists else 2)
-            self._lists.append("1. " if tag == "ol" else "- ")
+            self._lists.append(tag)
             return
-        if not self._ends_with_space() or self._buffers[-1][-1:] == [" "]:
-            self._break(1)
-        marker = self._lists[-1] if self._lists else "- "
+        buffer = self._buffers[-1]
+        if buffer and not buffer[-1].endswith("\n"):
+            buffer.append("\n")
+        marker = MARKERS[self._lists[-1] if self._lists else "ul"]
         self._write("   " * max(len(self._lists) - 1, 0) + marker)
 
     def _begin_in_table(self, tag: str) -> None:
@@ -200,4 +204,7 @@ def _table(rows: list[list[str]]) -> str:
 
 def _link(text: str, url: str) -> str:
     label = " ".join(text.split())
-    return f"[{label}]({url})" if label and url and label != url else text
+    if not label or not url or label == url:
+        return text
+    before, after = " " * text.startswith(" "), " " * text.endswith(" ")
+    return f"{before}[{label}]({url}){after}"

@@ -21,8 +21,7 @@ CALLS = {
     "read": (0, 63),
     "write": (1, 64),
     "close": (3, 57),
-    "fstat": (5, 80),
-    "newfstatat": (262, 79),  # C libraries use it for fstat
+    "fstat": (5, 80),  # but no stat by a path
     "lseek": (8, 62),
     "mmap": (9, 222),
     "mprotect": (10, 226),

@@ -1,6 +1,7 @@
 """PDF: the text of each page, or pictures of the pages if (almost) none of them has text."""
 
 import encodings.utf_16_le  # noqa: F401 - PDFium's strings
+from collections.abc import Iterator
 from typing import BinaryIO
 
 import pypdfium2
@@ -9,7 +10,7 @@ import pypdfium2.raw as pdfium
 from chatapp.documents import refusals
 from chatapp.documents.results import Document, Limits, Picture, Scan
 
-from . import images
+from . import images, right_to_left
 from .pages import Pages
 
 KIND = "PDF"
@@ -55,11 +56,19 @@ def _text(document: pypdfium2.PdfDocument, index: int) -> str:
             page = document[index]
         text = page.get_textpage()
         found: str = text.get_text_bounded()
+        if right_to_left.has_letters(found):
+            found = right_to_left.in_reading_order(_placed(text))
     except pypdfium2.PdfiumError:
         return ""
     text.close()
     page.close()
     return found.strip()
+
+
+def _placed(text: pypdfium2.PdfTextPage) -> Iterator[right_to_left.Placed]:
+    for i in range(text.count_chars()):
+        if code := pdfium.FPDFText_GetUnicode(text, i):
+            yield chr(code), text.get_charbox(i)[0]
 
 
 def _scan(document: pypdfium2.PdfDocument, limits: Limits) -> Scan:

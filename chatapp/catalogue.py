@@ -233,10 +233,17 @@ def _named(named: Mapping[str, str], listed: Iterable[ListedModel]) -> tuple[Lis
 
 
 def _described(upstream: Upstream, models: tuple[ListedModel, ...]) -> tuple[ListedModel, ...]:
-    """Return the models with what an administrator says about them."""
-    if not (descriptions := upstream.descriptions):
-        return models
-    return tuple(replace(one, description=descriptions.get(one.id, "")) for one in models)
+    """Return the models with what an administrator says about them, or their refusals."""
+    if descriptions := upstream.descriptions:
+        models = tuple(replace(one, description=descriptions.get(one.id, "")) for one in models)
+    if upstream.model_images or upstream.image_refusals:
+        models = tuple(_with_images(upstream, one) for one in models)
+    return models
+
+
+def _with_images(upstream: Upstream, model: ListedModel) -> ListedModel:
+    known = upstream.takes_images(model.id)
+    return model if known is None else model.with_images(known)
 
 
 def _key(upstream: Upstream) -> Key:

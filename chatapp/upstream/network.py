@@ -9,7 +9,7 @@ directly, and h11 parses only heads, ends and other kinds of bodies.
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -23,6 +23,7 @@ from chatapp.upstream.resolver import Resolver
 from chatapp.upstream.wire import chunked
 
 _READ_BYTES = 64 * 1024
+_PART_BYTES = 256 * 1024  # of a request's body that are written at once
 _MAX_HEAD_BYTES = 100 * 1024
 BODY = "chatapp.body"
 _NEXT_ADDRESS_SECONDS = 1.0  # timeout for each of a host's addresses but the last
@@ -85,11 +86,27 @@ class Connection:
             headers = [*headers, *self.proxy.headers]
         with _closed_if_it_fails(self.stream):
             head = send(h11.Request(method=request.method, target=target, headers=headers))
-            body = send(h11.Data(request.content)) if request.content else b""
             # An upstream that closes early may have sent a response that says why.
             with contextlib.suppress(httpx.WriteError):
-                await self.stream.write(head + body + send(h11.EndOfMessage()), timeouts["write"])
+                await self._write(head, _body_of(request), timeouts["write"])
             return await self._head(timeouts["read"])
+
+    async def _write(
+        self,
+        head: bytes,
+        body: "RequestBody",
+        timeout: float | None,  # noqa: ASYNC109 - the connection's
+    ) -> None:
+        """Write a request: at once, or part by part if its body is large."""
+        send = self.http.send
+        if body.is_small:
+            whole = send(h11.Data(b"".join(body.pieces)))
+            await self.stream.write(head + whole + send(h11.EndOfMessage()), timeout)
+            return
+        await self.stream.write(head, timeout)
+        async for part in body:
+            await self.stream.write(send(h11.Data(part)), timeout)
+        send(h11.EndOfMessage())
 
     async def open_tunnel(
         self,
@@ -208,6 +225,28 @@ class Connections:
                     connection.end.cancel()
                 connection.stream.close()
             idle.clear()
+
+
+class RequestBody(httpx.AsyncByteStream):
+    """A request's body in pieces, which may be large; other tasks run between its parts."""
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        self.pieces = pieces
+
+    @property
+    def is_small(self) -> bool:
+        return not self.pieces or (len(self.pieces) == 1 and len(self.pieces[0]) <= _PART_BYTES)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self.pieces:
+            for start in range(0, len(piece), _PART_BYTES):
+                yield piece[start : start + _PART_BYTES]
+                await asyncio.sleep(0)
+
+
+def _body_of(request: httpx.Request) -> RequestBody:
+    body = request.stream
+    return body if isinstance(body, RequestBody) else RequestBody([request.read()])
 
 
 class Body(httpx.AsyncByteStream):

@@ -73,6 +73,7 @@ FILLED = {
     "Group name": HER_NAME,
     "LogEntry object_repr change_message": STAFF,
     "Upstream name offered_models model_descriptions": MEMBERS,
+    "Upstream model_images image_refusals": ADMINISTRATORS,
     "Upstream base_url parameters": STAFF,
     "Upstream api_key": NOBODY,
     "ToolServer name url command unasked_tools": STAFF,

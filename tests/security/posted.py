@@ -50,6 +50,7 @@ UPSTREAM = {
     "dialect": "auto",
     "parameters": "{{}}",
     "silence_seconds": "300",
+    "image_side": "1568",
 }
 TOOL_SERVER = {
     "name": "maps",
@@ -106,6 +107,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "settings/models/new/": UPSTREAM,
     "settings/models/<int:pk>/address/": UPSTREAM,
     "settings/models/<int:pk>/requests/": UPSTREAM | {"silence_seconds": "60"},
+    "settings/models/<int:pk>/images/": {"model": "one"},
     "settings/models/<int:pk>/": {"names": "two", "to": "groups", "groups": "{group}"},
     "settings/tools/new/": TOOL_SERVER,
     "settings/tools/<int:pk>/": TOOL_SERVER,
@@ -203,6 +205,9 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
     "people/<int:pk>/second-factor/": _app,
     "people/<int:pk>/end-hold/": _hold,
     "retention/": lambda house: house.objects.update(seal=seal(Retention(30, None, None))),
+    "settings/models/<int:pk>/images/": lambda house: Upstream.remember_image_refusal(
+        house.objects["upstream"], "one"
+    ),
     "settings/models/order/": lambda house: Upstream.objects.create(name="A", base_url="http://a/"),
     "review/bulk/#release": _claim,
     "review/<uuid:pk>/release/": _claim,

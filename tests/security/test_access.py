@@ -114,6 +114,7 @@ TABLE = {
     "settings/models/<int:pk>/": STAFFS_ROOM,
     "settings/models/<int:pk>/address/": STAFFS_ROOM,
     "settings/models/<int:pk>/requests/": POSTED,
+    "settings/models/<int:pk>/images/": POSTED,
     "settings/models/<int:pk>/off/": POSTED,
     "settings/models/<int:pk>/delete/": STAFFS_ROOM,
     "settings/models/<int:pk>/test/": STAFFS_ROOM,

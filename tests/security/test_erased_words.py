@@ -84,6 +84,7 @@ NOT_THEIRS = {
     "Suggestion text": "the house's",
     "ToolServer name url command secrets unasked_tools": "the house's",
     "Upstream name base_url api_key parameters offered_models model_descriptions": "the house's",
+    "Upstream model_images image_refusals": "ids of models",
     "Usage price": "numbers",
     "Usage upstream_name model": "what was used, counted as nobody's",
     "User password": "a hash",

@@ -122,6 +122,7 @@ def test_parameters_that_a_database_cannot_store_as_json_are_refused(
         "base_url": "https://gateway.test/v1",
         "dialect": "auto",
         "silence_seconds": "300",
+        "image_side": "1568",
         "parameters": f'{{"seed": {value}}}',
     }
     page = olives.post("/admin/chatapp/upstream/add/", fields).text

@@ -88,6 +88,7 @@ def test_domains_and_models_are_kept_with_line_feeds(olives: Client, connected: 
         "dialect": "auto",
         "parameters": "{}",
         "silence_seconds": "300",
+        "image_side": "1568",
     }
     page = f"/admin/chatapp/upstream/{connected.pk}/change/"
     assert olives.post(page, fields).status_code == 302

@@ -102,7 +102,7 @@ def test_names_given_by_staff_must_be_visible(
     olives.post("/admin/auth/group/add/", name)
     olives.post("/admin/chatapp/suggestion/add/", {"text": nothing, "position": "0"})
     olives.post("/settings/models/new/", upstream)
-    upstream |= {"parameters": "{}", "silence_seconds": "300"}
+    upstream |= {"parameters": "{}", "silence_seconds": "300", "image_side": "1568"}
     olives.post("/admin/chatapp/upstream/add/", upstream)
     for kind in (Group, ReviewLabel, ReviewView, ReviewSample, Suggestion):
         assert not kind._default_manager.exists(), kind

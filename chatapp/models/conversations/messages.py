@@ -270,7 +270,9 @@ class Message(StoredReply):
             reply = Reply()
             reply.reasoning_parts = [self.reasoning]
             reply.answer_parts, reply.refusal_parts = [self.content], [self.refusal]
-            last = Usage.estimated(estimate(PromptSize.of(history), [reply]))
+            side = self.upstream.image_side if self.upstream else None
+            size = PromptSize.of(history, image_side=side)
+            last = Usage.estimated(estimate(size, [reply]))
             earlier = (round["usage"] for round in self.earlier_rounds)
             usage = Usage.of_rounds([*earlier, last.as_record()])
         return self.bill(usage)

@@ -271,7 +271,9 @@ def _reserve(
     def prompt_tokens(reply: Message) -> int:
         instructions = prompt.conversation.instructions
         history = Turn(before, prompt, reply, instructions=instructions).history
-        return PromptSize.of(history).upper_tokens + reservations.tools_of(reply.upstream_id)
+        side = reply.upstream.image_side if reply.upstream else None
+        size = PromptSize.of(history, image_side=side)
+        return size.upper_tokens + reservations.tools_of(reply.upstream_id)
 
     return reservations.admit(user.pk, replies, prompt_tokens)
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from chatapp.models.platform.calendar import day_of
 from chatapp.models.platform.upstreams import Upstream
-from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.errors import NOT_OF_UPSTREAM, ErrorKind
 from chatapp.upstream.wire.reply import Ending
 
 FAILURES = frozenset({Ending.FAILED, Ending.CUT_OFF, Ending.TIMED_OUT})  # caused by the upstream
@@ -67,7 +67,12 @@ class UpstreamFailure(models.Model):
 
     @classmethod
     def count_one(cls, upstream: int, kind: str) -> None:
-        """Count a reply that failed now. Call it in the transaction that saves the reply."""
+        """Count a reply that failed now, unless the upstream was not the cause.
+
+        Call it in the transaction that saves the reply.
+        """
+        if kind in NOT_OF_UPSTREAM:
+            return
         now = timezone.now()
         key = {"upstream_id": upstream, "day": day_of(now), "kind": kind}
         cls.objects.get_or_create(**key, defaults={"last_at": now})

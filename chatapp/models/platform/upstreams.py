@@ -15,6 +15,7 @@ from chatapp.db.statements import Query
 from chatapp.models.accounts.access_rules import NOT_YOURS, AccessRule, model_is_open
 from chatapp.models.accounts.users import User
 from chatapp.models.platform.addresses import http_parts, names_an_account
+from chatapp.models.platform.image_settings import ImageSettings
 from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.decoder import MAX_CHOICES
 from chatapp.upstream.wire.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
@@ -60,7 +61,7 @@ class ModelChoice:
     name: str
 
 
-class Upstream(models.Model):
+class Upstream(ImageSettings):
     """A server that speaks `POST {base_url}/chat/completions`, and the key it wants."""
 
     name = models.CharField(max_length=100)

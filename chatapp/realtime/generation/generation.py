@@ -235,3 +235,5 @@ class Generation:
             message.siblings = [*siblings, *others]
         if writer.refused_usage_option:
             Upstream.objects.filter(pk=writer.upstream.pk).update(takes_usage_option=False)
+        if writer.refused_images:
+            Upstream.remember_image_refusal(writer.upstream.pk, message.model)

@@ -2,8 +2,10 @@
 between."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chatapp import metrics
 from chatapp.catalogue import endpoint_of
@@ -12,6 +14,7 @@ from chatapp.models.conversations.costs import Cost
 from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
+from chatapp.realtime.generation.images import with_images
 from chatapp.realtime.generation.retries import TemporaryFailure, is_worth_waiting, with_retries
 from chatapp.realtime.generation.tool_runs import ToolRuns
 from chatapp.realtime.generation.unsupported import Model, Unsupported
@@ -19,7 +22,8 @@ from chatapp.realtime.journal import Segment
 from chatapp.rendering.fragments import LiveReply
 from chatapp.tools import shared_registry
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.dialects import RequestOptions
+from chatapp.upstream.wire.content import has_parts, texts_joined
+from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import (
@@ -36,6 +40,8 @@ from chatapp.upstream.wire.events import (
 )
 from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Reply
+
+logger = logging.getLogger(__name__)
 
 MAX_ROUNDS = 8
 # After a read with this many events, sleep for about as long as it took to decode them.
@@ -63,6 +69,7 @@ class Writer:
         self.others: list[Reply] = []
         self.is_dirty = False
         self.refused_usage_option = False
+        self.refused_images = False
         self._person = turn.conversation.user_id
         self._history = turn.history
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
@@ -78,6 +85,7 @@ class Writer:
         self._started_at = time.monotonic()
         self._thinking_since: float | None = None
         self._is_streaming = False
+        self._sent_parts = False
         self._reads_for_usage_only = False
 
     async def write(self) -> None:
@@ -140,11 +148,11 @@ class Writer:
         error = self.reply.error
         if error is None or self._has_arrived:
             return
-        if options.tools and error.refuses_tools:
-            self._unsupported.tools.add(self._model)
-            await self._ask()
-        elif error.refuses_system and self._sent.has_system:
-            self._unsupported.system.add(self._model)
+        tools, system, parts = bool(options.tools), self._sent.has_system, self._sent_parts
+        if self._sent.images and (error.refuses_images or error.refuses_parts):
+            self.refused_images = True
+            self.reply.error = replace(error, kind=ErrorKind.NO_IMAGES)
+        elif self._unsupported.learn(self._model, error, tools=tools, system=system, parts=parts):
             await self._ask()
         elif is_worth_waiting(error):
             raise TemporaryFailure(error)
@@ -164,14 +172,20 @@ class Writer:
         endpoint = endpoint_of(self.upstream)
         model = self.message.model
         history = self._sent
-        size = PromptSize.of(history, options.tools)
+        try:
+            messages = await self._messages(history)
+        except OSError as error:
+            self._fail_for_file(error)
+            return
+        side = self.upstream.image_side
+        size = PromptSize.of(history, options.tools, side)
         admitted = await self.budget.admitted(size, self._cost.ended, options, self.upstream)
         if len(admitted.tools) < len(options.tools):
-            size = PromptSize.of(history)
+            size = PromptSize.of(history, image_side=side)
         options = admitted
         self._cost.ask(size)
         self._journal.ask(size, options.choices)
-        opened = self._client.stream(endpoint, model, history.messages, options, self._take_at_once)
+        opened = self._client.stream(endpoint, model, messages, options, self._take_at_once)
         async with opened as batches:
             self._is_streaming = True
             async for events in batches:
@@ -183,6 +197,21 @@ class Writer:
                 if self._reads_for_usage_only and self.reply.usage:
                     break
         self._is_streaming = False
+
+    async def _messages(self, history: History) -> Sequence[ChatMessage]:
+        """Return what is sent. Raises `OSError` if a file can't be read."""
+        if self._model in self._unsupported.parts and not history.images:
+            self._sent_parts = False
+            return texts_joined(history.messages)
+        self._sent_parts = has_parts(history.messages)
+        return await with_images(history, self.upstream.image_side)
+
+    def _fail_for_file(self, error: OSError) -> None:
+        """End the reply before anything was sent."""
+        logger.warning("Nothing was sent, because a file could not be read: %s", error)
+        is_lost = isinstance(error, FileNotFoundError)
+        kind = ErrorKind.FILE_LOST if is_lost else ErrorKind.FILE_UNREADABLE
+        self._take([Failed(UpstreamError(kind))])
 
     def _take_at_once(self, events: list[Event]) -> bool:
         if self._reads_for_usage_only or len(events) > MANY_EVENTS:

@@ -58,6 +58,12 @@ FAILED = {
     ErrorKind.FINISH_REASON: "The model's server did not complete the reply. Try again.",
     ErrorKind.TOO_MANY_ROUNDS: "The model kept calling tools without answering, so the reply was "
     "stopped. Continue lets it go on with what it has found.",
+    ErrorKind.NO_IMAGES: "This model takes no images. Your message and its files are kept. Choose "
+    "a model that takes images, and retry.",
+    ErrorKind.FILE_LOST: "A file of this chat is no longer stored, so nothing was sent to the "
+    "model. Your message is kept. Edit it without the file, or tell an administrator.",
+    ErrorKind.FILE_UNREADABLE: "The files of this chat can't be read right now, so nothing was "
+    "sent to the model. Your message is kept. Retry later, or tell an administrator.",
 }
 
 

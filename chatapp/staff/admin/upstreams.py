@@ -117,6 +117,7 @@ class UpstreamAdmin(InquiringAdmin):
                     "offers_clock",
                     "drains_stopped",
                     "silence_seconds",
+                    "image_side",
                 ]
             },
         ),

@@ -21,7 +21,8 @@ UNREADABLE = (
 )
 MAX_NAME_LENGTH = 100
 MAX_DESCRIPTION_LENGTH = 200
-MAX_SHOWN = 300  # models to tick: Django accepts 1,000 fields, and each model has three
+MAX_SHOWN = 240  # models to tick: Django accepts 1,000 fields, and each model has four
+TAKES_IMAGES = {"yes": True, "no": False}
 
 
 class AddressForm(UpstreamForm):
@@ -55,7 +56,7 @@ class RequestsForm(UpstreamForm):
     class Meta(UpstreamForm.Meta):
         fields = [
             *("parameters", "dialect", "offers_tools", "offers_clock"),
-            *("drains_stopped", "silence_seconds"),
+            *("drains_stopped", "silence_seconds", "image_side"),
         ]
         field_classes = {"parameters": StoredJSONField}
         labels = {"offers_tools": "Offer tools"}
@@ -131,6 +132,20 @@ class OfferForm(GivenForm):
                     initial=upstream.descriptions.get(one, ""),
                     widget=_input(f"id_description_{number}", "What it is good at"),
                 )
+                said = (upstream.model_images or {}).get(one)
+                self.fields[_images_of(one)] = forms.ChoiceField(
+                    label=f"Images for {one}",
+                    required=False,
+                    choices=[
+                        ("", "Images: as listed"),
+                        ("yes", "Takes images"),
+                        ("no", "Text only"),
+                    ],
+                    initial=next(
+                        (word for word, takes in TAKES_IMAGES.items() if takes is said), ""
+                    ),
+                    widget=forms.Select({"id": f"id_images_{number}"}),
+                )
         else:
             del self.fields["which"], self.fields["models"]
             self.fields["names"].required = True
@@ -152,16 +167,26 @@ class OfferForm(GivenForm):
 
     def descriptions_after(self, before: Mapping[str, str]) -> dict[str, str]:
         """Return the new descriptions by model; models that the form does not show keep theirs."""
-        shown = [one for one, _ in self.fields["models"].choices] if "models" in self.fields else ()  # type: ignore[attr-defined]
-        entered = {one: self.cleaned_data[_description_of(one)] for one in shown}
+        entered = {one: self.cleaned_data[_description_of(one)] for one in self._shown}
         return {one: text for one, text in {**before, **entered}.items() if text}
+
+    def images_after(self, before: Mapping[str, bool]) -> dict[str, bool]:
+        """Return which models take images, for those that the administrator decided about."""
+        entered = {one: TAKES_IMAGES.get(self.cleaned_data[_images_of(one)]) for one in self._shown}
+        return {one: takes for one, takes in {**before, **entered}.items() if takes is not None}
+
+    @property
+    def _shown(self) -> Sequence[str]:
+        """The models that the form has fields for."""
+        return [one for one, _ in self.fields["models"].choices] if "models" in self.fields else ()  # type: ignore[attr-defined]
 
     @property
     def rows(self) -> Iterator[tuple[str, bool, Sequence[BoundField]]]:
-        """Each model with whether it is ticked, and the fields of its name and description."""
+        """Each model with whether it is ticked, and its other fields."""
         ticked = set(self["models"].value() or ())
         for one, _ in self.fields["models"].choices:  # type: ignore[attr-defined]
-            yield one, one in ticked, [self[_name_of(one)], self[_description_of(one)]]
+            names = _name_of(one), _description_of(one), _images_of(one)
+            yield one, one in ticked, [self[name] for name in names]
 
 
 def _input(id: str, placeholder: str) -> forms.TextInput:
@@ -171,6 +196,11 @@ def _input(id: str, placeholder: str) -> forms.TextInput:
 def _description_of(model: str) -> str:
     """Return the name of the field for a model's description."""
     return f"description {model}"
+
+
+def _images_of(model: str) -> str:
+    """Return the name of the field that says whether a model takes images."""
+    return f"images {model}"
 
 
 def _name_of(model: str) -> str:

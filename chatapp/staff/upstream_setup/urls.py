@@ -16,6 +16,11 @@ urlpatterns = [
     path("settings/models/<int:pk>/address/", views.address, name="upstream-address"),
     path("settings/models/<int:pk>/", views.offer, name="upstream-offer"),
     path("settings/models/<int:pk>/requests/", views.requests, name="upstream-requests"),
+    path(
+        "settings/models/<int:pk>/images/",
+        views.forget_image_refusal,
+        name="forget-image-refusal",
+    ),
     path("settings/models/<int:pk>/off/", views.turn_off, name="upstream-off"),
     path("settings/models/<int:pk>/delete/", views.delete, name="delete-upstream"),
     path("settings/models/<int:pk>/test/", views.test, name="test-upstream"),

@@ -104,11 +104,14 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
     before = _offered(upstream)
     upstream.offered_models, upstream.enabled = form.offered_models, True
     upstream.model_descriptions = form.descriptions_after(upstream.descriptions)
+    upstream.model_images = form.images_after(upstream.model_images or {})
     after = _offered(upstream)
+    decided = after["model_images"].items() - before["model_images"].items()
     target: dict[str, Any] = {"upstream": upstream, "model": ""}
     before_access = AccessRule.objects.given_to(**target)
     with transaction.atomic():
         upstream.save(update_fields=list(after))
+        Upstream.forget_image_refusals(pk, {model for model, _ in decided})
         AccessRule.objects.give(form.chosen, **target)
         access = AccessRule.objects.given_to(**target)
         record(request, "access.changed", upstream, model="", before=before_access, after=access)
@@ -143,6 +146,22 @@ def requests(request: HttpRequest, pk: int) -> HttpResponse:
             upstream.save(update_fields=list(after))
             record(request, "upstream.changed", upstream, before=before, after=after)
     messages.success(request, "Saved.")
+    return redirect("upstream-offer", pk)
+
+
+@require_POST
+@administrators_only
+def forget_image_refusal(request: HttpRequest, pk: int) -> HttpResponse:
+    """Forget that a model has refused images, so that it may be asked again."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("upstream-offer", args=[pk]))
+    upstream, model = get_object_or_404(Upstream, pk=pk), request.POST.get("model", "")
+    if model in upstream.refused_images_at:
+        with transaction.atomic():
+            Upstream.forget_image_refusals(pk, [model])
+            detail = {"before": {"refused_images": model}, "after": {"refused_images": ""}}
+            record(request, "upstream.changed", upstream, **detail)
+    messages.success(request, "Forgotten. The model is sent images again.")
     return redirect("upstream-offer", pk)
 
 
@@ -189,6 +208,7 @@ def _offered(upstream: Upstream) -> dict[str, Any]:
     return {
         "offered_models": upstream.offered_models,
         "model_descriptions": dict(upstream.descriptions),
+        "model_images": dict(upstream.model_images or {}),
         "enabled": upstream.enabled,
     }
 

@@ -13,12 +13,14 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
+from chatapp.upstream.wire.content_refusals import says_no_images, says_only_text
 from chatapp.upstream.wire.error_bodies import details_of, text_of
 from chatapp.upstream.wire.retry_delays import delay_of_body, delay_of_headers
 
 MAX_MESSAGE_LENGTH = 500
 _MAX_NAME_LENGTH = 100
 _PERMANENT = frozenset({"insufficient_quota"})  # a 429 for which waiting does not help
+_NOT_ABOUT_CONTENT = (401, 403, 408, 413, 429)  # statuses
 _ERROR_MEMBERS = ("error", "errors", "detail", "error_msg", "error_message", "error_code", "fault")
 MIN_SECRET_LENGTH = 8  # don't redact placeholders such as "none", which occur in messages
 
@@ -42,6 +44,13 @@ class ErrorKind(StrEnum):
     TOO_LARGE = "too_large"
     OUT_OF_RANGE = "out_of_range"  # the index of a choice or a tool call
     TIMED_OUT = "timed_out"
+    NO_IMAGES = "no_images"  # the model takes no images
+    FILE_LOST = "file_lost"  # a file that should have been sent; nothing was
+    FILE_UNREADABLE = "file_unreadable"  # the storage of files failed; nothing was sent
+
+
+# The model or this app is the cause, not the upstream.
+NOT_OF_UPSTREAM = frozenset({ErrorKind.NO_IMAGES, ErrorKind.FILE_LOST, ErrorKind.FILE_UNREADABLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,16 @@ class UpstreamError:
         )
         refused = re.search(r"not? support|unsupported|not enabled|not allowed", self.message, re.I)
         return self.status in (400, 422, 500) and bool(mentions_system and refused)
+
+    @property
+    def refuses_images(self) -> bool:
+        """Whether the upstream said that the model takes no images."""
+        return self.status not in _NOT_ABOUT_CONTENT and says_no_images(self.message)
+
+    @property
+    def refuses_parts(self) -> bool:
+        """Whether the upstream said that a content must be a text and not a list of parts."""
+        return self.status not in _NOT_ABOUT_CONTENT and says_only_text(self.message)
 
 
 class UpstreamFailed(Exception):

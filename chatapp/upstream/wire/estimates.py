@@ -12,6 +12,8 @@ Chat templates put tokens around each message (OpenAI's cookbook, "How to count 
 tiktoken": three per message and three for the reply; Llama's and Qwen's use five), and instructions
 around tools: see the allowances. Neither figure includes what the upstream adds itself, hidden
 reasoning, or text that was written but never arrived.
+
+Images are counted by their size in pixels, see `image_tokens`.
 """
 
 import json
@@ -21,6 +23,7 @@ from typing import Self
 
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import NOTHING, History
+from chatapp.upstream.wire.image_tokens import image_tokens
 from chatapp.upstream.wire.reply import Reply
 
 BYTES_PER_TOKEN = 4
@@ -49,11 +52,27 @@ class PromptSize:
     text_bytes: int
     tools: int
     tool_bytes: int
+    image_tokens: int = 0
+    upper_image_tokens: int = 0
 
     @classmethod
-    def of(cls, history: History, tools: Sequence[Mapping[str, object]] = ()) -> Self:
+    def of(
+        cls,
+        history: History,
+        tools: Sequence[Mapping[str, object]] = (),
+        image_side: int | None = None,
+    ) -> Self:
+        """Return the size of a request whose images are scaled to `image_side` pixels."""
         tool_bytes = sum(len(_json(tool)) for tool in tools)
-        return cls(len(history.messages), history.text_bytes, len(tools), tool_bytes)
+        images = [image_tokens(one.width, one.height, image_side) for one in history.images]
+        return cls(
+            len(history.messages),
+            history.text_bytes,
+            len(tools),
+            tool_bytes,
+            sum(one.middle for one in images),
+            sum(one.upper for one in images),
+        )
 
     @property
     def upper_tokens(self) -> int:
@@ -67,6 +86,7 @@ class PromptSize:
     def tokens(self, bytes_per_token: int, allowances: Allowances) -> int:
         around = allowances.request + allowances.message * self.messages
         around += allowances.tools if self.tools else 0
+        around += self.upper_image_tokens if allowances is UPPER else self.image_tokens
         return -(-(self.text_bytes + self.tool_bytes) // bytes_per_token) + around
 
 

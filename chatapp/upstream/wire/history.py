@@ -9,6 +9,7 @@ error on every later prompt.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
+from chatapp.upstream.wire.content import ImagePart, has_content, images_in, joined
 from chatapp.upstream.wire.dialects import ChatMessage
 
 # Asks for the rest of a reply. Sent as a user message, because with another role, or with the
@@ -23,10 +24,11 @@ NO_RESULT = "(The tool returned nothing.)"
 
 
 class History(NamedTuple):
-    """Messages in order, and the total size of their texts, counted once."""
+    """Messages in order, the total size of their texts, counted once, and their images."""
 
     messages: Sequence[ChatMessage]
     text_bytes: int  # of UTF-8
+    images: Sequence[ImagePart] = ()
 
     @classmethod
     def of(cls, messages: Iterable[ChatMessage]) -> Self:
@@ -34,7 +36,7 @@ class History(NamedTuple):
         sent: list[ChatMessage] = []
         for message in messages:
             _append(sent, message)
-        return cls(sent, sum(map(_bytes_within, sent)))
+        return cls(sent, sum(map(_bytes_within, sent)), images_in(sent))
 
     def followed_by(self, more: "History") -> "History":
         """Join two histories that are both in order."""
@@ -47,7 +49,8 @@ class History(NamedTuple):
         changed = ordered[len(self.messages) - 1 :]
         added = sum(map(_bytes_within, changed)) - _bytes_within(known)
         rest = more.text_bytes - _bytes_within(first)
-        return History(ordered + others, self.text_bytes + added + rest)
+        images = (*self.images, *more.images)
+        return History(ordered + others, self.text_bytes + added + rest, images)
 
     @property
     def has_system(self) -> bool:
@@ -59,7 +62,7 @@ class History(NamedTuple):
         if not self.has_system:
             return self
         system, prompt, *others = self.messages
-        content = f"{system['content']}\n\n{prompt['content']}"
+        content = joined([system["content"], prompt["content"]])
         return History.of([{**prompt, "content": content}, *others])
 
 
@@ -72,25 +75,20 @@ def _append(sent: list[ChatMessage], message: ChatMessage) -> None:
     last = sent[-1] if sent else None
     before = last["role"] if last else ""
     if role == "tool":
-        sent.append(message if _has_text(content) else {**message, "content": NO_RESULT})
-    elif not _has_text(content) and not message.get("tool_calls"):
+        sent.append(message if has_content(content) else {**message, "content": NO_RESULT})
+    elif not has_content(content) and not message.get("tool_calls"):
         return
     elif last and content == GO_ON and before != "assistant":
         return  # there is no reply to continue: the earlier prompt is sent again
     elif last and role == "user" and last["content"] == GO_ON:
         sent[-1] = message  # the continuation never came, and is not wanted any more
     elif last and role == before == "assistant":
-        texts = [one for one in (last.get("content"), content) if _has_text(one)]
-        sent[-1] = {**last, **message, "content": "\n\n".join(map(str, texts))}
+        contents = [one for one in (last.get("content"), content) if has_content(one)]
+        sent[-1] = {**last, **message, "content": joined(contents)}
     else:
         if role == "user" and before in ("user", "tool"):
             sent.append({"role": "assistant", "content": NO_ANSWER})
         sent.append(message)
-
-
-def _has_text(content: object) -> bool:
-    """Tell whether a content is more than white space."""
-    return bool(content) and not (isinstance(content, str) and content.isspace())
 
 
 def _bytes_within(value: Any) -> int:

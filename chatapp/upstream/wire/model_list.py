@@ -4,14 +4,17 @@ In OpenAI's own list only the `id` is useful. Others add fields under various na
 OpenRouter `name`, `context_length`, `architecture`, `supported_parameters`; vLLM `max_model_len`;
 llama.cpp `meta.n_ctx`; LiteLLM `max_input_tokens`, `supports_vision`; Mistral `max_context_length`,
 `capabilities`; Groq and Vercel `context_window`, `tags`; Together and Anthropic `display_name`;
-Fireworks `supports_tools`. Every list is searched for all of them.
+Fireworks `supports_tools`. A model takes no images if its input modalities are listed without
+images (OpenRouter), or if its flag for them is false (Mistral, LiteLLM). Every list is searched for
+all of these fields.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
+from typing import Self
 
 import msgspec
 
@@ -46,6 +49,7 @@ _WORD_LISTS = (
     "supported_parameters",
     "tags",
 )
+_MODALITIES = ("input_modalities", "modality")
 
 
 class Ability(Enum):
@@ -86,6 +90,13 @@ class ListedModel:
     abilities: frozenset[Ability] = frozenset()
     price: ListedPrice | None = None
     description: str = ""  # an administrator's
+    takes_images: bool | None = None  # None if nothing is known
+
+    def with_images(self, takes_images: bool) -> Self:
+        """Return the model with what is known better than from the list."""
+        vision = frozenset({Ability.VISION})
+        abilities = self.abilities | vision if takes_images else self.abilities - vision
+        return replace(self, takes_images=takes_images, abilities=abilities)
 
 
 def listed_models(body: bytes) -> list[ListedModel]:
@@ -126,7 +137,9 @@ def _model_of(entry: object) -> ListedModel | None:
     contexts = (_count(part.get(key)) for key in _CONTEXTS for part in parts)
     context = next((count for count in contexts if count), None)
     abilities = frozenset(_abilities_in(parts))
-    return ListedModel(model_id, name, context, abilities, price_in(fields))
+    takes_images = True if Ability.VISION in abilities else _says_no_images(parts)
+    price = price_in(fields)
+    return ListedModel(model_id, name, context, abilities, price, takes_images=takes_images)
 
 
 def _text(value: object, limit: int) -> str:
@@ -156,6 +169,23 @@ def _abilities_in(parts: list[Mapping[str, object]]) -> Iterator[Ability]:
         for word in _words_in(part):
             if ability := _ABILITIES.get(word):
                 yield ability
+
+
+def _says_no_images(parts: list[Mapping[str, object]]) -> bool | None:
+    """Return False if a model without vision is described as such, None if nothing is said."""
+    flags = (_word(key).removeprefix("supports_") for part in parts for key in _false_in(part))
+    says_no = any(_ABILITIES.get(flag) is Ability.VISION for flag in flags)
+    return False if says_no or any(map(_lists_modalities, parts)) else None
+
+
+def _false_in(part: Mapping[str, object]) -> Iterator[str]:
+    return (key for key, value in part.items() if value is False)
+
+
+def _lists_modalities(part: Mapping[str, object]) -> bool:
+    """Whether it has the modalities of its input, of which text is always one."""
+    words = _words_in({key: part.get(key) for key in _MODALITIES})
+    return "text" in words
 
 
 def _words_in(part: Mapping[str, object]) -> Iterator[str]:

@@ -1,17 +1,19 @@
 """A reply ready to run, with what it needs from its process."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
 
 from chatapp.models import ModelChoice, Prompt, Turn, Upstream, User
+from chatapp.models.conversations.branch_history import BranchHistory
 from chatapp.realtime.generation import FlushRate, Generation, Unsupported
 from chatapp.realtime.journal import Segment
 from chatapp.realtime.viewers import Showing
 from chatapp.upstream.client import UpstreamClient
+from chatapp.upstream.wire.history import NOTHING, History
 from tests.realtime.viewers.doubles import Recorder
 
 
@@ -30,11 +32,14 @@ class Desk:
         turn: Turn = await database_sync_to_async(prompt.store)(self.alice, uuid4())
         return turn
 
-    async def generation(self) -> tuple[Generation, Recorder]:
-        """Return a generation that is ready to run and a viewer that watches it."""
+    async def generation(self, before: History = NOTHING) -> tuple[Generation, Recorder]:
+        """Return a generation that is ready to run and a viewer that watches it.
+
+        `before` precedes its prompt.
+        """
         viewer = Recorder(self.alice.pk)
         self.showing.add(viewer)
-        turn = await self.ask()
+        turn = replace(await self.ask(), before=BranchHistory(plain=before))
         generation = Generation(
             turn,
             self.client,

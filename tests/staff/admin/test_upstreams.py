@@ -12,6 +12,7 @@ REQUESTS = {
     "parameters": "{}",
     "offers_tools": "on",
     "silence_seconds": "300",
+    "image_side": "1568",
 }
 pytestmark = pytest.mark.django_db
 UPSTREAMS = "/admin/chatapp/upstream/"

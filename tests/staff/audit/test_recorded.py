@@ -259,6 +259,7 @@ def test_an_api_key_is_recorded_as_changed_but_never_stored(
         "dialect": "auto",
         "parameters": '{"temperature": 0.2}',
         "silence_seconds": "300",
+        "image_side": "1568",
         "enabled": "on",
     }
     olives.post(f"/admin/chatapp/upstream/{connected.pk}/change/", fields)
@@ -307,7 +308,7 @@ def test_groups_suggestions_and_the_installation_are_recorded(
 def test_disabling_the_demo_is_recorded(olives: Client) -> None:
     Upstream.connect_environment("Demo", "http://127.0.0.1:9/v1", "")
     fields = {"name": "Real", "base_url": "http://real/v1", "dialect": "auto", "enabled": "on"}
-    fields |= {"parameters": "{}", "silence_seconds": "300"}
+    fields |= {"parameters": "{}", "silence_seconds": "300", "image_side": "1568"}
     olives.post("/admin/chatapp/upstream/add/", fields)
     event = newest("upstream.changed")
     assert event.detail.values["about"] == "Demo"

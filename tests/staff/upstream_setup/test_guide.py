@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 from django.test import AsyncClient
 
@@ -170,6 +171,33 @@ async def test_models_are_described_and_the_picker_says_so(
     assert (await Upstream.objects.aget(name="Team")).descriptions == {"gone": "Slow"}
     too_long = await olives.post(path, offer | {"description one": "x" * 201})
     assert "at most 200 characters" in too_long.content.decode()
+
+
+async def test_an_administrators_word_about_images_outweighs_the_list_and_a_refusal(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    upstream.fail_models(200, {"data": [{"id": "one", "tags": ["vision"]}, {"id": "two"}]})
+    path = await connect(olives, upstream.base_url)
+    team = await Upstream.objects.aget(name="Team")
+
+    async def shown() -> list[str]:
+        page = parse((await olives.get("/")).content.decode())
+        options = [page.find("option", value=f"{team.pk}/{model}") for model in ("one", "two")]
+        return [option.attributes.get("data-images", "") for option in options]
+
+    offer = {"which": "all", "to": "everybody"}
+    await olives.post(path, offer)
+    assert await shown() == ["yes", ""]
+    await database_sync_to_async(Upstream.remember_image_refusal)(team.pk, "one")
+    await database_sync_to_async(Upstream.remember_image_refusal)(team.pk, "two")
+    assert await shown() == ["no", "no"]
+    await olives.post(path, offer | {"images one": "yes", "images two": "no"})
+    assert await shown() == ["yes", "no"]
+    await team.arefresh_from_db()
+    assert team.model_images == {"one": True, "two": False}
+    assert not team.image_refusals
+    await olives.post(path, offer)
+    assert await shown() == ["yes", ""]
 
 
 async def test_models_can_be_entered_if_the_upstream_does_not_list_them(

@@ -24,7 +24,13 @@ from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
 
-REQUESTS = {"parameters": "{}", "dialect": "auto", "silence_seconds": "300", "offers_tools": "on"}
+REQUESTS = {
+    "parameters": "{}",
+    "dialect": "auto",
+    "silence_seconds": "300",
+    "image_side": "1568",
+    "offers_tools": "on",
+}
 
 
 @pytest.fixture
@@ -76,6 +82,32 @@ async def test_wrong_parameters_are_refused_and_unknown_ones_confirmed(
     await olives.post(path, misspelt | {"takes_doubtful": "on"})
     await team.arefresh_from_db()
     assert team.parameters == {"temprature": 1}
+
+
+@pytest.mark.parametrize("side", ["", "0", "127", "8001", "-5"])
+def test_a_largest_side_of_images_is_never_left_out(
+    desk: Client, team: Upstream, side: str
+) -> None:
+    page = desk.post(f"/settings/models/{team.pk}/requests/", REQUESTS | {"image_side": side})
+    assert page.status_code == 200
+    team.refresh_from_db()
+    assert team.image_side == 1568
+
+
+def test_a_refusal_of_images_is_shown_and_forgotten(desk: Client, team: Upstream) -> None:
+    Upstream.remember_image_refusal(team.pk, "<b>blind")
+    Upstream.remember_image_refusal(team.pk, "other")
+    path = f"/settings/models/{team.pk}/"
+    page = desk.get(path).text
+    assert "&lt;b&gt;blind" in page
+    assert "<b>blind" not in page
+    for _ in range(2):
+        assert desk.post(f"{path}images/", {"model": "<b>blind"}).status_code == 302
+    team.refresh_from_db()
+    assert list(team.refused_images_at) == ["other"]
+    [(action, detail)] = events()
+    assert action == "upstream.changed"
+    assert detail["before"] == {"refused_images": "<b>blind"}
 
 
 def test_turning_it_off_keeps_its_settings(desk: Client, team: Upstream) -> None:

@@ -49,6 +49,7 @@ class Request:
     body: Any  # the parsed JSON, None without a body
     arrived_at: float  # time.monotonic()
     connection: int  # counts from 0: requests of one number shared a connection
+    raw: bytes = b""  # the body as it came
     closed: ClientClose | None = None
     _closed: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -239,8 +240,9 @@ class _Connection(asyncio.Protocol):
             return
         self._received = bytearray(rest[length:])
         method, path, _ = first.split(" ")
-        body = json.loads(rest[:length]) if length else None
-        self._answer(Request(method, path, headers, body, time.monotonic(), self._number))
+        raw = rest[:length]
+        body = json.loads(raw) if length else None
+        self._answer(Request(method, path, headers, body, time.monotonic(), self._number, raw))
 
     def eof_received(self) -> None:
         self._record_close(was_reset=False)

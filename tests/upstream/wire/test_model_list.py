@@ -51,6 +51,7 @@ GATEWAYS = {
             "Google: Gemini 2.5 Pro",
             1048576,
             frozenset({VISION, TOOLS, REASONING}),
+            takes_images=True,
         ),
     ),
     "OpenRouter, a model that draws": (
@@ -58,7 +59,7 @@ GATEWAYS = {
             "id": "a",
             "architecture": {"modality": "text->text+image", "output_modalities": ["image"]},
         },
-        ListedModel("a"),
+        ListedModel("a", takes_images=False),
     ),
     "vLLM": (
         {"id": "m", "object": "model", "owned_by": "vllm", "root": "m", "max_model_len": 32768},
@@ -78,7 +79,7 @@ GATEWAYS = {
                 "supports_reasoning": False,
             },
         },
-        ListedModel("claude", context_tokens=200000, abilities=frozenset({VISION, TOOLS})),
+        ListedModel("claude", "", 200000, frozenset({VISION, TOOLS}), takes_images=True),
     ),
     "Mistral": (
         {
@@ -87,11 +88,11 @@ GATEWAYS = {
             "max_context_length": 131072,
             "capabilities": {"completion_chat": True, "function_calling": True, "vision": False},
         },
-        ListedModel("mistral-large", context_tokens=131072, abilities=frozenset({TOOLS})),
+        ListedModel("mistral-large", "", 131072, frozenset({TOOLS}), takes_images=False),
     ),
     "Vercel": (
         {"id": "x/y", "name": "Y", "context_window": 200000, "tags": ["tool-use", "vision"]},
-        ListedModel("x/y", "Y", 200000, frozenset({TOOLS, VISION})),
+        ListedModel("x/y", "Y", 200000, frozenset({TOOLS, VISION}), takes_images=True),
     ),
     "Ollama": ({"id": "llama3:8b", "object": "model"}, ListedModel("llama3:8b")),
 }
@@ -101,6 +102,16 @@ GATEWAYS = {
 def test_a_gateways_description_of_a_model_is_read(gateway: str) -> None:
     entry, model = GATEWAYS[gateway]
     assert listed_models(json.dumps({"data": [entry]}).encode()) == [model]
+
+
+def test_a_better_known_word_about_images_is_shown_too() -> None:
+    listed = ListedModel("a", abilities=frozenset({TOOLS}))
+    seeing = listed.with_images(True)
+    assert seeing.takes_images
+    assert seeing.abilities == {TOOLS, VISION}
+    blind = seeing.with_images(False)
+    assert blind.takes_images is False
+    assert blind.abilities == {TOOLS}
 
 
 @pytest.mark.parametrize(

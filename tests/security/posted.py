@@ -206,7 +206,7 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
     "people/<int:pk>/end-hold/": _hold,
     "retention/": lambda house: house.objects.update(seal=seal(Retention(30, None, None))),
     "settings/models/<int:pk>/images/": lambda house: Upstream.remember_image_refusal(
-        house.objects["upstream"], "one"
+        int(str(house.objects["upstream"])), "one"
     ),
     "settings/models/order/": lambda house: Upstream.objects.create(name="A", base_url="http://a/"),
     "review/bulk/#release": _claim,

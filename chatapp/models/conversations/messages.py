@@ -19,10 +19,11 @@ from chatapp.models.billing.usage import Usage, milliseconds
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.conversations.replies import StoredReply
 from chatapp.models.conversations.rounds import ToolRun
-from chatapp.models.files.attachments import Part, parts_by_message
+from chatapp.models.files.attachments import parts_by_message
 from chatapp.models.platform.processes import Process
 from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
 from chatapp.models.policies import legal_holds
+from chatapp.upstream.wire.content import Part, text_part
 from chatapp.upstream.wire.estimates import PromptSize, estimate
 from chatapp.upstream.wire.history import GO_ON
 from chatapp.upstream.wire.reply import Ending, Reply
@@ -365,7 +366,7 @@ def plain_chat_messages(message: Plain, files: Sequence[Part] = ()) -> list[dict
     text = "\n\n".join(text for text in (message.content, message.refusal) if text.strip())
     content: str | list[Part] = GO_ON if message.is_continuation else text
     if files:
-        content = [*files, {"type": "text", "text": text}] if text else [*files]
+        content = [*files, text_part(text)] if text else [*files]
     return [{"role": message.role, "content": content}] if content else []
 
 

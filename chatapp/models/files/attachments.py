@@ -21,11 +21,9 @@ from chatapp.models.files.contents import FileContent
 from chatapp.models.files.stored_files import ABANDONED, StoredFile
 from chatapp.models.platform.processes import Process
 from chatapp.models.refusals import Refused
-from chatapp.upstream.wire.content import ImagePart
+from chatapp.upstream.wire.content import Part, text_part
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
-
-Part = dict[str, str] | ImagePart
 
 MAX_PART_BYTES = 1024 * 1024
 
@@ -152,8 +150,8 @@ class Attachment(models.Model):
             first, last = self.page_range
             images = list(content.page_images.all())[first - 1 : last]
             label = f"{escape(self.name)}: {_range_words(content, first, last)}, as images."
-            return [{"type": "text", "text": label}, *(one.as_image_part() for one in images)]
-        return [{"type": "text", "text": self._document_text(content)}]
+            return [text_part(label), *(one.as_image_part() for one in images)]
+        return [text_part(self._document_text(content))]
 
     def _document_text(self, content: FileContent) -> str:
         """Return the text between marks that the text itself can't contain."""

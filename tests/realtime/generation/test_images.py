@@ -39,7 +39,7 @@ def noise(format: str, width: int, height: int) -> bytes:
 
 def stored(data: bytes, width: int, height: int, media_type: str = "image/png") -> ImagePart:
     name = f"aa/{uuid4().hex}"
-    storage.write(name, data)
+    storage.write(name, BytesIO(data))
     return ImagePart(name, media_type, width, height, len(data))
 
 

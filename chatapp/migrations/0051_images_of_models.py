@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0049_model_descriptions'),
+        ('chatapp', '0050_attachments'),
     ]
 
     operations = [

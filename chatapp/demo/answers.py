@@ -1,8 +1,8 @@
 """Choose the demo's answer: a conversation's messages in, a script out. Deterministic.
 
 The last question is matched, in this order, as the app's request for a title, and as a wish to see
-a failure, a tool call or a showpiece, a greeting, and a question about the app. Any other question
-is answered with what the demo is.
+a failure or a tool call, a question with files, a wish to see a showpiece, a greeting, and a
+question about the app. Any other question is answered with what the demo is.
 """
 
 import re
@@ -12,6 +12,7 @@ from dataclasses import replace
 from chatapp.demo.calling import answer_from, calls_endlessly, script_with_tools
 from chatapp.demo.continuing import asks_to_continue, rest_of
 from chatapp.demo.failures import FAILURES, Outcome, Passing, list_of_failures
+from chatapp.demo.files import answer_about_files
 from chatapp.demo.help_text import closest_sections
 from chatapp.demo.requests import Function, Message
 from chatapp.demo.script import OPENINGS, Script
@@ -103,8 +104,8 @@ def script_for(
             results.insert(0, turn.text)
         elif turn.role == "assistant" and not turn.tool_calls:
             said.insert(0, turn.text)
-    question = turns[-1].text[:READ_CHARACTERS] if turns else ""
-    outcome = fresh_script(question, tools, results, reasons and not said)
+    asked = turns[-1] if turns else Message("user")
+    outcome = fresh_script(asked, tools, results, reasons and not said)
     return continuation(outcome, said) if said else outcome
 
 
@@ -128,9 +129,10 @@ def rest_after(said: Sequence[str], answer: str) -> str | None:
 
 
 def fresh_script(
-    question: str, tools: Sequence[Function], results: Sequence[str], reasons: bool
+    asked: Message, tools: Sequence[Function], results: Sequence[str], reasons: bool
 ) -> Outcome:
     """Return the answer to a question, given the tool results so far."""
+    question = asked.question[:READ_CHARACTERS]
     if title := title_asked_for(question):
         return Script(title)
     plain = " ".join(question.lower().split()).rstrip(".!? ")
@@ -141,6 +143,8 @@ def fresh_script(
         thought, script = "The results are here, so I'll quote them.", Script(answer_from(results))
     elif calling := script_with_tools(question, tools):
         thought, script = "This is about tools, so I'll look at the ones I was offered.", calling
+    elif files := answer_about_files(asked):
+        thought, script = "There are files with this question, so I'll list them.", Script(files)
     else:
         thought, script = thought_and_script(plain)
     return replace(

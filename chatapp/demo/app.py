@@ -16,6 +16,7 @@ import msgspec
 from chatapp.demo.answers import script_for
 from chatapp.demo.errors import ApiError
 from chatapp.demo.failures import Passing
+from chatapp.demo.files import check_images
 from chatapp.demo.http import (
     Application,
     ClientLeft,
@@ -97,16 +98,19 @@ def allowed_route(scope: Scope) -> str:
 
 def model_list(names: Iterable[str]) -> bytes:
     about = {"object": "model", "created": STARTED, "owned_by": "chatapp"}
-    models = [{"id": name, **about, "capabilities": capabilities_of(name)} for name in names]
+    models = [{"id": name, **about, **features_of(name)} for name in names]
     return msgspec.json.encode({"object": "list", "data": models})
 
 
-def capabilities_of(name: str) -> list[str]:
-    """Return a model's capabilities, for the model picker. A replay has none."""
+def features_of(name: str) -> dict[str, list[str]]:
+    """Return a model's capabilities and what it takes, for the model picker. A replay has none."""
     model = MODELS.get(name)
     if model is None:
-        return []
-    return ["tools", "reasoning"] if model.reasons else ["tools"]
+        return {"capabilities": []}
+    return {
+        "capabilities": ["tools", "reasoning"] if model.reasons else ["tools"],
+        "input_modalities": ["text", "image"] if model.takes_images else ["text"],
+    }
 
 
 async def complete(
@@ -114,6 +118,8 @@ async def complete(
 ) -> None:
     """Answer one chat completion, streamed or as one document, or fail as the question asks."""
     model = model_named(request.model)
+    if not model.takes_images:
+        check_images(request.messages, request.model)
     outcome = script_for(request.messages, request.functions, reasons=model.reasons)
     if isinstance(outcome, Passing):
         fails = tries.fails(msgspec.json.encode(request.messages), outcome.times)

@@ -13,7 +13,7 @@ Send = Callable[[Event], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
-MAX_BODY = 16 * 1024 * 1024
+MAX_BODY = 64 * 1024 * 1024
 
 
 class ClientLeft(Exception):

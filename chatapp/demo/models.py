@@ -7,17 +7,19 @@ from chatapp.demo.dialects import AIGATEWAY, AIVENE, OPENAI, OPENTOKEN, Dialect
 
 @dataclass(frozen=True, slots=True)
 class DemoModel:
-    """A model: its dialect, whether it reasons before it answers, and where the reasoning goes."""
+    """A model: its dialect, whether it reasons before it answers, where the reasoning goes, and
+    whether it takes images."""
 
     dialect: Dialect
     reasons: bool = False
     thinks_in_tags: bool = False
+    takes_images: bool = True
 
 
 # The first one is the default.
 MODELS = {
     "demo-reasoner": DemoModel(OPENTOKEN, reasons=True),
-    "demo-plain": DemoModel(OPENTOKEN),
+    "demo-plain": DemoModel(OPENTOKEN, takes_images=False),
     "demo-openai": DemoModel(OPENAI),
     "demo-aivene": DemoModel(AIVENE, reasons=True),
     "demo-aigateway": DemoModel(AIGATEWAY, reasons=True),

@@ -10,11 +10,16 @@ from chatapp.demo.script import MAX_CHOICES
 Role = Literal["developer", "system", "user", "assistant", "tool", "function"]
 
 
+class ImageURL(msgspec.Struct, frozen=True):
+    url: str
+
+
 class Part(msgspec.Struct, frozen=True):
-    """One part of a message's content. Only text parts are used."""
+    """One part of a message's content: a text or an image. Others are ignored."""
 
     type: str
     text: str = ""
+    image_url: ImageURL | None = None
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -26,9 +31,29 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
+        """All of its texts."""
+        return "".join(self._texts)
+
+    @property
+    def question(self) -> str:
+        """Its last text, which follows the documents."""
+        return self._texts[-1] if self._texts else ""
+
+    @property
+    def documents(self) -> list[str]:
+        return self._texts[:-1]
+
+    @property
+    def images(self) -> list[str]:
+        """The URLs of its images."""
+        parts = self.content if isinstance(self.content, list) else []
+        return [part.image_url.url for part in parts if part.image_url]
+
+    @property
+    def _texts(self) -> list[str]:
         if isinstance(self.content, list):
-            return "".join(part.text for part in self.content)
-        return self.content or ""
+            return [part.text for part in self.content if part.text]
+        return [self.content] if self.content else []
 
 
 class Function(msgspec.Struct, frozen=True):

@@ -29,6 +29,9 @@ async def test_the_first_model_is_the_one_that_reasons() -> None:
     able = {model["id"]: model["capabilities"] for model in client.json["data"]}
     assert able["demo-reasoner"] == ["tools", "reasoning"]
     assert able["demo-plain"] == ["tools"]
+    taken = {model["id"]: model["input_modalities"] for model in client.json["data"]}
+    assert taken["demo-reasoner"] == ["text", "image"]
+    assert taken["demo-plain"] == ["text"]
 
 
 async def test_an_unknown_path_is_not_found() -> None:
@@ -82,8 +85,8 @@ async def test_the_error_names_the_path_of_an_invalid_field() -> None:
     assert "$.messages[0].role" in client.json["error"]["message"]
 
 
-async def test_content_parts_are_joined_and_unknown_fields_ignored() -> None:
-    parts = [{"type": "text", "text": "show me "}, {"type": "text", "text": "a table"}]
+async def test_content_parts_are_read_and_unknown_ones_and_fields_ignored() -> None:
+    parts = [{"type": "input_audio"}, {"type": "text", "text": "show me a table", "extra": 1}]
     body = {
         "model": "demo-plain",
         "messages": [{"role": "user", "content": parts}],

@@ -96,7 +96,7 @@ def _read(image: ImagePart, side: int) -> EncodedPart:
 
 def scaled(data: bytes, media_type: str, side: int) -> bytes:
     """Scale an image down until its longer side has `side` pixels. Raises `OSError`."""
-    from PIL import Image
+    from PIL import Image  # needs memory, and few requests need it
 
     try:
         with Image.open(BytesIO(data), formats=[*FORMATS.values()]) as image:

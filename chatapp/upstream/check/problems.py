@@ -14,6 +14,7 @@ NO_MODEL = failed(
     "Name a model to ask.",
 )
 # What was found, and what to do.
+_FILES = ("It was sent nothing, because a file can't be read", "Check the storage of files.")
 _BY_ERROR_KIND = {
     ErrorKind.UNREACHABLE: (
         "It can't be reached",
@@ -80,6 +81,12 @@ _BY_ERROR_KIND = {
         "It does not answer in time",
         "Check that it is not overloaded, and that the model is loaded.",
     ),
+    ErrorKind.NO_IMAGES: (
+        "It takes no images",
+        "Choose a model that takes them.",
+    ),
+    ErrorKind.FILE_LOST: _FILES,
+    ErrorKind.FILE_UNREADABLE: _FILES,
 }
 # Errors of the list that asking for a reply would only repeat.
 _CAUSES = frozenset({ErrorKind.UNREACHABLE, ErrorKind.UNAUTHORIZED, ErrorKind.REDIRECTED})

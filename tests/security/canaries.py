@@ -47,6 +47,9 @@ FILLED = {
     "Message error earlier_rounds tool_runs extras_record logprobs moderation": HERS,
     "Message finish_reason response_id service_tier system_fingerprint": HERS,
     "ReplyImage data": HERS,
+    "Attachment name alt": HERS,
+    "Attachment problem": ALICE,
+    "FileContent text": HERS,
     "Project name instructions model": ALICE,
     "User username first_name last_name email": HER_NAME,
     "Device agent": HER_ACCOUNT,
@@ -92,6 +95,8 @@ UNFILLED = {
     "AuditHead link key mac": "hashes",
     "CacheEntry cache_key value": "counts of attempts, keyed by hashes",
     "ContentType app_label model": "names of models",
+    "FileContent label media_type unit": "one of a few",
+    "FileContent page_ends": "numbers",
     "Conversation indexed_title": "the title as indexed",
     "ConversationFacet fact": "derived from messages by triggers",
     "DailyUsage upstream_name model": "summed up from `Usage` by triggers",
@@ -104,6 +109,7 @@ UNFILLED = {
     "Logo media_type": "one of a few",
     "Message usage_so_far": "numbers",
     "MonthlyUsage upstream_name model": "as `DailyUsage`",
+    "PageImage media_type": "one of a few",
     "Permission name codename": "Django's",
     "Process place": "the name of a host, which is never shown",
     "ReplyImage media_type": "one of a few",
@@ -223,6 +229,7 @@ def fill(alice: int) -> dict[str, Text]:
 
 
 OF_ALICE = {
+    "Attachment": "user",
     "Conversation": "user",
     "Device": "user",
     "Feedback": "message__conversation__user",

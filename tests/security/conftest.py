@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from chatapp.models import User
+from tests.files.conftest import reads_at_once  # noqa: F401 - a fixture
 from tests.security import house as houses
 from tests.security.wire import Wire
 from tests.support.live import Server, Site

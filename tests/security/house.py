@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from asgiref.sync import async_to_sync
 from django.apps import apps
@@ -15,6 +15,7 @@ from django.test import AsyncClient
 from django.urls import URLPattern, URLResolver, reverse
 
 from chatapp.models import (
+    Attachment,
     AuditDetail,
     AuditEvent,
     AuditHead,
@@ -22,12 +23,15 @@ from chatapp.models import (
     Conversation,
     Device,
     Feedback,
+    FileContent,
     Installation,
     Limit,
     Logo,
     Message,
+    PageImage,
     ReplyImage,
     ReviewRule,
+    StoredFile,
     Suggestion,
     ToolServer,
     Upstream,
@@ -45,8 +49,19 @@ FORMER = ("deactivated", "signed out", "deleted")
 """Superusers who lost their accounts or sessions after signing in: they count as nobody."""
 PRIVATE = (
     *("alicetitlecanary", "alicepromptcanary", "aliceanswercanary", "alicethoughtcanary"),
-    "alicenotecanary",
+    *("alicenotecanary", "alicefilecanary"),
 )
+FILES = {
+    "image": "image",
+    "thumbnail": "image",
+    "describe": "image",
+    "page": "scan",
+    "pages": "draft",
+    "retry": "failed",
+    "remove": "draft",
+    "part": "draft",
+}
+"""Which of Alice's attachments an address of a file names; the others name her document."""
 KEYS = ("sk-keycanary", "toolsecretcanary")
 
 
@@ -66,17 +81,21 @@ class House:
     QUERIES = {
         "c/<uuid:pk>/earlier/": "?before={reply}",
         "c/<uuid:pk>/later/": "?after={reply}",
+        "files/draft/": "?conversation={conversation}",
         "review/export/": "?format=jsonl",
     }
 
     conversation: Conversation
     reply: Message
     objects: dict[str, object]  # primary keys, by the model's name in an address
+    files: dict[str, UUID]  # attachments
     clients: dict[str, AsyncClient]
 
     def path(self, route: str) -> str:
         """Return an address of the route that names these objects."""
-        query = self.QUERIES.get(route, "").format(reply=self.reply.pk)
+        query = self.QUERIES.get(route, "").format(
+            reply=self.reply.pk, conversation=self.conversation.pk
+        )
         for model, key in self.objects.items():
             if f"/{model}/" in route:
                 route = route.replace("<path:object_id>", str(key)).replace("<id>", str(key))
@@ -86,6 +105,7 @@ class House:
             "replies/<uuid:pk>": f"replies/{self.reply.pk}",
             "projects/<uuid:pk>": f"projects/{self.conversation.project_id}",
             "prompts/<uuid:pk>": f"prompts/{self.reply.parent_id}",
+            "files/<uuid:pk>": f"files/{self._file_in(route)}",
             "<uuid:message>": str(self.reply.pk),
             "<int:position>": "0",
             "<slug:kind>/<int:pk>": f"upstream/{self.objects['upstream']}",
@@ -106,6 +126,10 @@ class House:
             route = route.replace(pattern, value)
         return f"/{route}{query}"
 
+    def _file_in(self, route: str) -> UUID:
+        what = route.removeprefix("files/<uuid:pk>/").partition("/")[0]
+        return self.files[FILES.get(what, "document")]
+
 
 def furnish(alice: User) -> House:
     """Set up the house; Alice, Bob and Olive have accounts already."""
@@ -118,11 +142,12 @@ def furnish(alice: User) -> House:
     )
     project = alice.projects.create(name=PRIVATE[0], instructions=PRIVATE[1])
     conversation = alice.conversations.create(title=PRIVATE[0], project=project)
-    _, reply = conversation.ask(uuid4(), PRIVATE[1], None, upstream, "one", uuid4())
+    prompt, reply = conversation.ask(uuid4(), PRIVATE[1], None, upstream, "one", uuid4())
     end(reply, reply_of(PRIVATE[2], PRIVATE[3]))
     ReplyImage.objects.create(
         message=reply, position=0, media_type="image/gif", data=b"GIF89a" + PRIVATE[2].encode()
     )
+    files = attach_files(conversation, prompt)
     Feedback.give(reply, Feedback.Rating.UP, PRIVATE[4])
     Installation.objects.create(pk=1, accent="#7a1fa2")
     Logo.objects.create(media_type="image/webp", data=b"RIFF")
@@ -155,7 +180,43 @@ def furnish(alice: User) -> House:
         async_to_sync(clients[name].post)(
             reverse("open-for-review", args=[conversation.pk]), reason
         )
-    return House(conversation, reply, objects, clients)
+    return House(conversation, reply, objects, files, clients)
+
+
+def attach_files(conversation: Conversation, prompt: Message) -> dict[str, UUID]:
+    """Attach a document, an image and a scan to Alice's prompt, and leave two files in a draft."""
+    image = StoredFile.store(b"image of " + PRIVATE[5].encode())
+    document = StoredFile.store(PRIVATE[5].encode())
+    scan = StoredFile.store(b"scan of " + PRIVATE[5].encode())
+    contents = (
+        FileContent(file=image, kind="image", label="PNG", media_type="image/png", width=9),
+        FileContent(file=document, kind="document", label="Text", media_type="text/plain"),
+        FileContent(file=scan, kind="scan", label="PDF", media_type="application/pdf"),
+    )
+    contents[0].thumbnail = StoredFile.store(b"thumbnail of " + PRIVATE[5].encode())
+    contents[1].text, contents[1].page_ends = PRIVATE[5], [len(PRIVATE[5])]
+    for content in contents:
+        content.save()
+    PageImage.objects.create(
+        content=contents[2], position=0, file=image, media_type="image/png", width=9, height=9
+    )
+    files = {"image": image, "document": document, "scan": scan, "draft": document, "failed": None}
+    made = [
+        Attachment(
+            user_id=conversation.user_id,
+            message=None if what in ("draft", "failed") else prompt,
+            conversation=conversation if what in ("draft", "failed") else None,
+            name=f"{PRIVATE[5]}.txt",
+            size=9,
+            received=9,
+            state=Attachment.State.READY if file else Attachment.State.FAILED,
+            file=file,
+        )
+        for what, file in files.items()
+    ]
+    Attachment.objects.bulk_create(made)
+    Message.objects.filter(pk=prompt.pk).update(file_count=3)
+    return {what: one.pk for what, one in zip(files, made, strict=True)}
 
 
 def signed_in(name: str) -> AsyncClient:

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 READERS = {"alice", "rita", "olive"}
 READINGS = (
     *("conversation.opened", "conversations.listed", "conversations.exported"),
-    *("conversations.searched", "image.opened", "reviewrule.tried"),
+    *("conversations.searched", "image.opened", "file.opened", "reviewrule.tried"),
 )
 """Audit events that record reading what others wrote."""
 # What each of the cast gets, in that order: a status, or "in" for a redirect to sign-in.
@@ -44,6 +44,7 @@ OWNER = "  in  200 404 404 404 404 404"
 STAFF = "  in  in  in  200 200 200 200"
 VIEWERS = "in  in  in  403 200 200 200"
 REVIEWERS = "in in in 403 200 200 403"
+READABLE = "in 200 404 404 200 200 404"  # by reviewers who have opened the chat
 ROOT = "   in  in  in  403 403 200 200"
 STAFFS_ROOM = "in 403 403 403 403 200 200"
 REVIEWERS_ROOM = "in 403 403 403 200 200 403"
@@ -81,11 +82,16 @@ TABLE = {
     "projects/<uuid:pk>/change/": POSTED,
     "projects/<uuid:pk>/delete/": POSTED,
     "prompts/<uuid:pk>/text/": OWNER,
+    "files/": POSTED,
+    "files/draft/": MEMBERS,
+    **{f"files/<uuid:pk>/{what}": READABLE for what in ("", "image/", "thumbnail/", "text/")},
+    "files/<uuid:pk>/page/<int:position>/": READABLE,
+    **{f"files/<uuid:pk>/{act}/": POSTED for act in ("part", "retry", "remove", "pages")},
+    "files/<uuid:pk>/describe/": POSTED,
     "replies/<uuid:pk>/confidence/": OWNER,
     "replies/<uuid:pk>/feedback/": POSTED,
     "replies/<uuid:pk>/markdown/": OWNER,
-    # readable by reviewers
-    "replies/<uuid:pk>/images/<int:position>/": "in 200 404 404 200 200 404",
+    "replies/<uuid:pk>/images/<int:position>/": READABLE,
     "help/": MEMBERS,
     "help/administrators/": STAFFS_ROOM,
     "privacy/": MEMBERS,
@@ -249,9 +255,10 @@ HERS = (
     "projects/<uuid:pk>/change/",
     "projects/<uuid:pk>/delete/",
     "replies/<uuid:pk>/feedback/",
+    *(f"files/<uuid:pk>/{act}/" for act in ("retry", "remove", "pages", "describe")),
 )
 """What Alice may post, as covered by test_feedback, test_keeping, test_projects and test_temporary
-in tests/chat."""
+in tests/chat, and in tests/files."""
 
 
 async def recorded() -> int:

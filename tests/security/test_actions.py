@@ -73,6 +73,12 @@ ACTIONS = {
     "projects/<uuid:pk>/change/": Gates(OWNER, HERS),
     "projects/<uuid:pk>/delete/": Gates(OWNER, HERS),
     "replies/<uuid:pk>/feedback/": Gates(OWNER, HERS),
+    # Files
+    "files/": Gates(MEMBER, HERS),
+    "files/<uuid:pk>/retry/": Gates(OWNER, HERS),
+    "files/<uuid:pk>/remove/": Gates(OWNER, HERS),
+    "files/<uuid:pk>/pages/": Gates(OWNER, HERS),
+    "files/<uuid:pk>/describe/": Gates(OWNER, HERS),
     # Joining and leaving
     "setup/<str:token>/": Gates(ANYBODY, "person.added person.signed_in"),
     "invitation/<str:token>/": Gates(ANYBODY, "person.joined person.signed_in"),

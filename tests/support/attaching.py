@@ -3,9 +3,11 @@
 from typing import Any
 from uuid import UUID
 
+from django.db.models import F
 from django.test import Client
 
-from chatapp.models import Attachment
+from chatapp.models import Attachment, FileContent, Message, StoredFile
+from chatapp.models.files import storage
 
 
 def upload(client: Client, name: str, data: bytes, conversation: UUID | None = None) -> Attachment:
@@ -27,3 +29,33 @@ def send_part(client: Client, pk: UUID | str, data: bytes, offset: int) -> Any:
         content_type="application/octet-stream",
         headers={"Upload-Offset": str(offset)},
     )
+
+
+def attached_to(message: Message, name: str, data: bytes = b"A report") -> Attachment:
+    """Attach a file to a stored prompt: an image if its name says so, or else a text."""
+    is_image = name.endswith(".png")
+    file = StoredFile.store(data)
+    if not hasattr(file, "content"):
+        content = FileContent(file=file, kind="document", label="Text", media_type="text/plain")
+        if is_image:
+            content.kind, content.label, content.media_type = "image", "PNG", "image/png"
+            content.thumbnail = StoredFile.store(b"thumbnail of " + data)
+        else:
+            content.text = data.decode()
+            content.page_ends = [len(content.text)]
+        content.save()
+    Message.objects.filter(pk=message.pk).update(file_count=F("file_count") + 1, indexed_at=None)
+    return Attachment.objects.create(
+        user_id=message.conversation.user_id,
+        message=message,
+        name=name,
+        size=len(data),
+        received=len(data),
+        state=Attachment.State.READY,
+        file=file,
+    )
+
+
+def stored_names() -> set[str]:
+    """Return the names of all files in the storage."""
+    return {name for folder in storage.folders() for name in storage.names_in(folder)}

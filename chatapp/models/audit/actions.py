@@ -63,6 +63,7 @@ ACTIONS: Mapping[str, str] = {
     "name.revealed": "revealed the name of the owner of a chat",
     "conversations.listed": "viewed the list of chats",
     "image.opened": "viewed an image of a chat",
+    "file.opened": "viewed an attached file of a chat",
     "conversations.exported": "exported chats",
     "conversations.searched": "searched the text of chats",
     "usage.exported": "exported usage",

@@ -42,11 +42,6 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         """Those in the draft of a conversation, or of a new chat (None)."""
         return self.filter(message=None, conversation=conversation)
 
-    def readable_by(self, user: User) -> Self:
-        """Those in a person's drafts, and in their chats outside the trash."""
-        present = models.Q(message__deleted_at=None, message__conversation__trashed_at=None)
-        return self.filter(models.Q(message=None) | present, user=user)
-
     def stored_bytes(self) -> int:
         return self.aggregate(sum=models.Sum("size"))["sum"] or 0
 

@@ -8,6 +8,7 @@ from django.db import models
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations.conversation import Conversation, ConversationQuerySet
 from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.files.attachments import Attachment
 from chatapp.models.policies.review_policies import ReviewPolicy
 from chatapp.models.review.conversation_facets import ConversationFacet, of_flag
 from chatapp.models.review.flags import ANY, flagged_by
@@ -113,11 +114,26 @@ def readable_images(user: User) -> "models.QuerySet[ReplyImage]":
     present = ReplyImage.objects.filter(
         message__deleted_at=None, message__conversation__trashed_at=None
     )
-    own = models.Q(message__conversation__user=user)
+    return present.filter(models.Q(message__conversation__user=user) | _is_opened_by(user))
+
+
+def readable_files(user: User) -> "models.QuerySet[Attachment]":
+    """Return the user's own attachments; for a reviewer, also those in chats they have opened.
+
+    Those in drafts are their owner's only.
+    """
+    present = models.Q(message__deleted_at=None, message__conversation__trashed_at=None)
+    drafted = models.Q(message=None, conversation__trashed_at=None)
+    own = models.Q(drafted | present, user=user)
+    read = models.Q(present, _is_opened_by(user), message__isnull=False)
+    return Attachment.objects.filter(own | read)
+
+
+def _is_opened_by(user: User) -> models.Q:
+    """Return a condition for what belongs to a message that a reviewer reads at the moment."""
     if not user.reviews:
-        return present.filter(own)
+        return models.Q(pk__in=[])
     opened = Opening.objects.living().filter(
         reviewer=user, conversation=models.OuterRef("message__conversation")
     )
-    read = models.Q(is_reviewable("message__conversation"), models.Exists(opened))
-    return present.filter(own | read)
+    return models.Q(is_reviewable("message__conversation"), models.Exists(opened))

@@ -15,6 +15,7 @@ READINGS: Mapping[str, str] = {
     "conversation.opened": "opened",
     "name.revealed": "learned your name as the author of",
     "image.opened": "viewed an image in",
+    "file.opened": "viewed a file in",
     "reviewrule.matched": "tried a rule that would flag",
 }
 DOINGS: Mapping[str, str] = {

@@ -10,11 +10,10 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
-from typing import cast
 from uuid import UUID
 
 from django.conf import settings
-from django.db import Error, connection
+from django.db import Error, IntegrityError, connection
 
 from chatapp import documents
 from chatapp.documents import Document, Limits, Picture, Scan, Unreadable
@@ -75,11 +74,12 @@ def _read_and_store(attachment: Attachment) -> None:
             opened = cast(BufferedIOBase, file)
             _join_parts(attachment, opened)
             content = _known(opened) or _stored(opened, attachment.name)
+        attachment.make_ready(content)
     except Unreadable as unreadable:
         if _is_stopping.is_set():
             return
         _fail(attachment, str(unreadable), received=0)
-    except OSError as error:
+    except (OSError, IntegrityError) as error:  # or its content was erased at this moment
         logger.error("A file can't be stored: %s", error)
         _fail(attachment, NOT_STORED)
         return
@@ -87,8 +87,6 @@ def _read_and_store(attachment: Attachment) -> None:
         logger.exception("A file could not be read")
         _fail(attachment, FAILED)
         return
-    else:
-        attachment.make_ready(content)
     attachment.delete_parts()
 
 
@@ -106,8 +104,8 @@ def _join_parts(attachment: Attachment, file: BufferedIOBase) -> None:
 
 def _known(file: BufferedIOBase) -> FileContent | None:
     """Return what was read of the same document before."""
-    digest = StoredFile.digest(file)
-    return FileContent.objects.filter(file__sha256=digest).select_related("file").first()
+    known = StoredFile.known(StoredFile.digest(file))
+    return FileContent.objects.filter(file=known).select_related("file").first() if known else None
 
 
 def _stored(file: BufferedIOBase, name: str) -> FileContent:
@@ -134,14 +132,15 @@ def _stored(file: BufferedIOBase, name: str) -> FileContent:
 
 def _stored_picture(picture: Picture) -> FileContent:
     thumbnail = StoredFile.store_file(BytesIO(picture.thumbnail))
+    file = StoredFile.store_file(BytesIO(picture.data))
     return _stored_content(
-        StoredFile.store_file(BytesIO(picture.data)),
+        file,
         kind=FileContent.Kind.IMAGE,
         label=picture.media_type.partition("/")[2].upper(),
         media_type=picture.media_type,
         width=picture.width,
         height=picture.height,
-        thumbnail=thumbnail,
+        thumbnail=thumbnail if thumbnail != file else None,
     )
 
 

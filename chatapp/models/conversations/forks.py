@@ -1,7 +1,7 @@
 """Fork a conversation: copy a branch into a new conversation.
 
-Text, tool calls, images and the metadata of each reply are copied. Costs are not, so that nothing
-is counted twice.
+Text, files, tool calls, images and the metadata of each reply are copied. Costs are not, so that
+nothing is counted twice.
 
 A branch may be long, and nobody else can write to SQLite during a transaction, so it is copied in
 several short ones. Until the last one, the new conversation is a temporary one that no tab has
@@ -23,11 +23,12 @@ from chatapp.models.conversations.images import IMAGE_BYTES, ReplyImage
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import STORED, Message
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
+from chatapp.models.files.attachments import copy_attachments
 from chatapp.models.refusals import Refused
 
 MESSAGES_AT_ONCE = 200
 BYTES_AT_ONCE = 512 * 1024
-ROW_BYTES = 1024  # of a message, besides its text
+ROW_BYTES = 1024  # of a message, besides its text, and of a file, whose content is stored once
 OF_A_FORK = " (fork)"
 STREAMS = "This reply is still being written. Stop it first, or wait for it to finish."
 LONG_FIELDS = (
@@ -95,8 +96,8 @@ class Copying:
 
 
 def _sizes(ids: list[uuid.UUID]) -> list[int]:
-    """Return the bytes of each message: its texts, its images, and an allowance for the row."""
-    text = models.Value(ROW_BYTES) + sum(
+    """Return the bytes of each message: its texts, its images, and an allowance for the rows."""
+    text = ROW_BYTES * (models.F("file_count") + 1) + sum(
         Coalesce(storage.Octets(Cast(name, models.TextField())), 0) for name in LONG_FIELDS
     )
     rows = Message.objects.filter(pk__in=ids).order_by()
@@ -143,6 +144,8 @@ def _copy(ids: list[uuid.UUID], copies: dict[uuid.UUID, uuid.UUID], fork: Conver
         message.parent_id = copies[message.parent_id] if message.parent_id else None
         message.sequence = message.streamed_by = message.indexed_at = None
     STORED.run(*messages)
+    with_files = (old for old, one in zip(ids, messages, strict=True) if one.file_count)
+    copy_attachments({old: copies[old] for old in with_files})
     pk = Message._meta.pk
     with_images = [
         old for old, message in zip(ids, messages, strict=True) if message.extras.image_count

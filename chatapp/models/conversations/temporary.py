@@ -78,7 +78,8 @@ def keep(conversation: Conversation) -> None:
         return
     first = conversation.messages.filter(role="user", parent=None, deleted_at=None).first()
     if first:
-        conversation.title = Conversation.title_of(first.content)
+        file = first.attachments.first()
+        conversation.title = Conversation.title_of(first.content or (file.name if file else ""))
     conversation.is_temporary = False
     with transaction.atomic():
         conversation.save(update_fields=["title", "is_temporary"])

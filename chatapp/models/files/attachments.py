@@ -6,7 +6,8 @@ attachments from the draft to the message. The bytes arrive in parts and are rea
 """
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from hashlib import sha256
 from html import escape
 from typing import ClassVar, Self
@@ -18,7 +19,7 @@ from django.utils import timezone
 from chatapp.models.accounts.users import User
 from chatapp.models.files import storage
 from chatapp.models.files.contents import FileContent
-from chatapp.models.files.stored_files import ABANDONED, StoredFile
+from chatapp.models.files.stored_files import StoredFile
 from chatapp.models.platform.processes import Process
 from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.content import Part, text_part
@@ -26,6 +27,8 @@ from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
 
 MAX_PART_BYTES = 1024 * 1024
+ABANDONED = timedelta(days=1)  # after which nothing goes on with an upload
+UNREAD_KEPT = timedelta(days=7)  # how long a draft keeps a file that could not be read
 
 INTERRUPTED = "The server was restarted while it read this file. Try again."
 NOT_READY = "“{}” is not ready to be sent yet. Wait until it has been read, or remove it."
@@ -43,7 +46,11 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         return self.filter(message=None, conversation=conversation)
 
     def stored_bytes(self) -> int:
-        return self.aggregate(sum=models.Sum("size"))["sum"] or 0
+        """Return the bytes of their files, each content once, and of uploads that are not read."""
+        stored = StoredFile.objects.filter(pk__in=self.order_by().values("file"))
+        uploads = self.filter(file=None, message=None)
+        sums = (rows.aggregate(sum=models.Sum("size"))["sum"] or 0 for rows in (stored, uploads))
+        return sum(sums)
 
     def fail_orphans(self) -> Sequence[tuple[int, uuid.UUID | None]]:
         """Mark attachments whose reading process has died as failed.
@@ -57,11 +64,11 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         return drafts
 
     def delete_abandoned(self) -> bool:
-        """Delete uploads that stopped long ago; return whether there were any."""
-        stopped = self.filter(
-            state=Attachment.State.UPLOADING, changed_at__lt=timezone.now() - ABANDONED
-        )
-        return bool(stopped.delete()[0])
+        """Delete uploads that stopped, or could not be read, long ago; return whether any."""
+        states, now = Attachment.State, timezone.now()
+        stopped = models.Q(state=states.UPLOADING, changed_at__lt=now - ABANDONED)
+        unread = models.Q(state=states.FAILED, changed_at__lt=now - UNREAD_KEPT)
+        return bool(self.filter(stopped | unread, message=None).delete()[0])
 
     def to_send(self, ids: Sequence[uuid.UUID], kept: uuid.UUID | None) -> "list[Attachment]":
         """Return and lock the attachments that a prompt sends, in this order.
@@ -161,11 +168,13 @@ class Attachment(models.Model):
         return f'<{mark} name="{escape(self.name)}"{of}>\n{text}\n</{mark}>'
 
     def make_ready(self, content: FileContent) -> None:
-        """Store what was read of it, unless it was removed meanwhile."""
+        """Store what was read of it; if it was removed meanwhile, erase that."""
         self.file = content.file
         self.file.content = content
         reading = Attachment.objects.filter(pk=self.pk, state=self.State.READING)
-        reading.update(state=self.State.READY, file=content.file, tokens=self._tokens(), problem="")
+        ready = {"state": self.State.READY, "file": content.file, "tokens": self._tokens()}
+        if not reading.update(**ready, problem=""):
+            StoredFile.objects.erase([content.file.pk])
 
     def choose_pages(self, pages: tuple[int, int]) -> None:
         """Send only these pages, from the first to the last; zeros for all of them."""
@@ -180,7 +189,7 @@ class Attachment(models.Model):
 
     def part_name(self, offset: int) -> str:
         """Return the name in the storage of the uploaded part that begins at this byte."""
-        return f"uploads/{self.pk}-{offset:012d}"
+        return f"{storage.UPLOADS}/{self.pk}-{offset:012d}"
 
     @property
     def part_names(self) -> list[str]:
@@ -208,6 +217,15 @@ def attach(attachments: Collection[Attachment], message: uuid.UUID) -> None:
         attachment.message_id, attachment.conversation_id = message, None
         attachment.position = position
         attachment.save(force_insert=is_kept)
+
+
+def copy_attachments(copies: Mapping[uuid.UUID, uuid.UUID]) -> None:
+    """Copy the attachments of messages to other messages. Their content is stored once."""
+    copied = list(Attachment.objects.filter(message__in=copies))
+    for attachment in copied:
+        assert attachment.message_id
+        attachment.pk, attachment.message_id = uuid.uuid4(), copies[attachment.message_id]
+    Attachment.objects.bulk_create(copied)
 
 
 def parts_by_message(messages: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Part]]:

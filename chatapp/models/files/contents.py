@@ -27,6 +27,7 @@ class FileContent(models.Model):
     # Of an image.
     width = models.PositiveIntegerField(default=0)
     height = models.PositiveIntegerField(default=0)
+    # None if the image is as small as one: a file that refers to itself would never be unused.
     thumbnail = models.ForeignKey(
         StoredFile, models.PROTECT, null=True, related_name="thumbnail_of"
     )

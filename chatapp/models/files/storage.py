@@ -14,6 +14,8 @@ from typing import Any, BinaryIO
 from django.core.files import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
+UPLOADS = "uploads"  # the folder of the parts of uploads
+
 
 class DurableFileStorage(FileSystemStorage):
     """A directory whose files are on the disk, and not only in its cache, once `save` returns.
@@ -55,6 +57,11 @@ def open_file(name: str) -> BinaryIO:
 def delete(name: str) -> None:
     with _os_errors():
         backend().delete(name)
+
+
+def exists(name: str) -> bool:
+    with _os_errors():
+        return backend().exists(name)
 
 
 def folders() -> list[str]:

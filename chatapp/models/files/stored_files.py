@@ -1,8 +1,10 @@
 """Stored files: each content once, in the storage that `STORAGES["files"]` names."""
 
 import hashlib
+import logging
 import os
 import secrets
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 from functools import partial, reduce
 from io import BufferedIOBase, BytesIO
@@ -13,11 +15,12 @@ from django.utils import timezone
 
 from chatapp.models.files import storage
 
+logger = logging.getLogger(__name__)
+
 # How long a file is kept although nothing refers to it: until the transaction that will has ended.
 GRACE = timedelta(minutes=1)
-# A file in the storage that is as old as this and has no row was left by a process that died.
-ABANDONED = timedelta(days=1)
 AT_ONCE = 100
+GENERATIONS = 3  # a document, its pages, and their thumbnails if they are attached, too
 
 
 class StoredFileQuerySet(models.QuerySet["StoredFile"]):
@@ -35,19 +38,59 @@ class StoredFileQuerySet(models.QuerySet["StoredFile"]):
             for relation in StoredFile._meta.related_objects
             if relation.on_delete is models.PROTECT
         )
-        old = self.filter(used_at__lt=timezone.now() - GRACE)
-        return old.exclude(reduce(or_, map(models.Q, uses)))
+        return self.exclude(reduce(or_, map(models.Q, uses)))
 
     def delete_unused(self) -> bool:
-        """Delete some unused files with their bytes; return whether there were any."""
+        """Delete some files that are unused for a while, with their bytes; return whether any."""
+        old = self.filter(used_at__lt=timezone.now() - GRACE)
         with transaction.atomic():
-            some = self.unused().select_for_update().values_list("pk", flat=True)[:AT_ONCE]
-            # Looked at again: one may have been referred to while its lock was waited for.
-            unused = list(self.unused().filter(pk__in=list(some)))
-            for file in unused:
-                file.delete()
-                transaction.on_commit(partial(storage.delete, file.name))
-        return bool(unused)
+            names = _delete_rows(old)
+            for name in names:
+                transaction.on_commit(partial(storage.delete, name))
+        return bool(names)
+
+    def erase(self, ids: Collection[int]) -> tuple[int, int]:
+        """Delete those of these files that are unused, and their thumbnails and pages, at once.
+
+        Call it outside of a transaction. Return how many were deleted, and of how many the storage
+        could not delete the bytes.
+        """
+        deleted = failed = 0
+        wanted = set(ids)
+        for _ in range(GENERATIONS):
+            made = self._made_of(wanted)
+            for some in _portions(wanted):
+                with transaction.atomic():
+                    names = _delete_rows(self.filter(pk__in=some))
+                deleted += len(names)
+                failed += sum(not _is_deleted(name) for name in names)
+            wanted = made
+        return deleted, failed
+
+    def _made_of(self, ids: Collection[int]) -> set[int]:
+        """Return the keys of the thumbnails and pages of these files."""
+        made = set[int]()
+        for some in _portions(ids):
+            of_pages = models.Q(page_images__content__file__in=some)
+            found = self.filter(of_pages | models.Q(thumbnail_of__file__in=some))
+            made.update(found.values_list("pk", flat=True))
+        return made
+
+
+def _portions(ids: Collection[int]) -> Iterator[list[int]]:
+    ordered = sorted(ids)
+    for start in range(0, len(ordered), AT_ONCE):
+        yield ordered[start : start + AT_ONCE]
+
+
+def _delete_rows(files: StoredFileQuerySet) -> list[str]:
+    """Delete the rows of some unused files; return the names of their bytes."""
+    some = files.unused().select_for_update().values_list("pk", flat=True)[:AT_ONCE]
+    # Looked at again: one may have been referred to while its lock was waited for.
+    unused = list(files.unused().filter(pk__in=list(some)))
+    for file in unused:
+        file.delete()
+    return [file.name for file in unused]
 
 
 class StoredFile(models.Model):
@@ -78,18 +121,24 @@ class StoredFile(models.Model):
     @classmethod
     def store_file(cls, file: BufferedIOBase) -> "StoredFile":
         """Do the same for the content of an open file, without loading it into memory."""
-        sha256, now = cls.digest(file), timezone.now()
-        if cls.objects.filter(sha256=sha256).update(used_at=now):
-            return cls.objects.get(sha256=sha256)
+        sha256 = cls.digest(file)
+        if known := cls.known(sha256):
+            return known
         name = f"{sha256[:2]}/{sha256}-{secrets.token_hex(4)}"
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         storage.write(name, file)
-        described = {"size": size, "name": name, "used_at": now}
+        described = {"size": size, "name": name, "used_at": timezone.now()}
         stored, is_new = cls.objects.get_or_create(sha256=sha256, defaults=described)
         if not is_new:  # stored by someone else meanwhile
             storage.delete(name)
         return stored
+
+    @classmethod
+    def known(cls, sha256: str) -> "StoredFile | None":
+        """Return the file with this hash, if there is one. Refer to it within `GRACE`."""
+        touched = cls.objects.filter(sha256=sha256).update(used_at=timezone.now())
+        return cls.objects.filter(sha256=sha256).first() if touched else None
 
     @staticmethod
     def digest(file: BufferedIOBase) -> str:
@@ -102,12 +151,10 @@ class StoredFile(models.Model):
         return storage.read(self.name)
 
 
-def delete_abandoned() -> None:
-    """Delete what processes that died have left in the storage."""
-    since = timezone.now() - ABANDONED
-    for folder in storage.folders():
-        names = storage.names_in(folder)
-        known = set(StoredFile.objects.filter(name__in=names).values_list("name", flat=True))
-        for name in set(names) - known:
-            if storage.written_at(name) < since:
-                storage.delete(name)
+def _is_deleted(name: str) -> bool:
+    try:
+        storage.delete(name)
+        return not storage.exists(name)
+    except OSError as error:
+        logger.error("The storage can't delete %s, and will be asked again: %s", name, error)
+        return False

@@ -23,7 +23,7 @@ from chatapp.db.connections import empty_write_ahead_log, unpooled_connection
 from chatapp.models import Attachment, Conversation, Message, ReplyImage, StoredFile
 from chatapp.models.audit import head_now
 from chatapp.models.conversations.folders import TRASH_DAYS
-from chatapp.models.files.stored_files import delete_abandoned
+from chatapp.models.files.abandoned import delete_abandoned
 from chatapp.models.retention.run import RetentionRun
 from chatapp.models.retention.vacuuming import stop_vacuum, vacuum_erased
 from chatapp.realtime.generation import stored

@@ -13,7 +13,7 @@ from django.utils import timezone
 from chatapp import environment
 from chatapp.models import StoredFile
 from chatapp.models.files import storage
-from chatapp.models.files.stored_files import delete_abandoned
+from chatapp.models.files.abandoned import delete_abandoned
 from tests.support.live import free_port
 from tests.support.program import Program
 

@@ -6,25 +6,18 @@ from pathlib import Path
 
 import pytest
 from django.core.files.base import ContentFile
-from django.core.files.storage import InMemoryStorage, Storage
+from django.core.files.storage import Storage
 from django.utils import timezone
 
 from chatapp.models import Message, ReplyImage, StoredFile, Upstream, User
 from chatapp.models.files import storage
+from chatapp.models.files.abandoned import delete_abandoned
 from chatapp.models.files.storage import DurableFileStorage
-from chatapp.models.files.stored_files import delete_abandoned
 from tests.support.stored import asked, started_by
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("disk")]
 
 OnCommit = Callable[..., object]
-
-
-@pytest.fixture(autouse=True)
-def disk(monkeypatch: pytest.MonkeyPatch) -> Storage:
-    disk = InMemoryStorage()
-    monkeypatch.setattr(storage, "backend", lambda: disk)
-    return disk
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ KINDS: Mapping[str, str] = {
     "conversations": "conversations",
     "messages": "messages",
     "images": "images",
+    "files": "files",
     "details": "details in the audit log",
 }
 

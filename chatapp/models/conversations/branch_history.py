@@ -2,8 +2,9 @@
 
 Every turn sends all messages of its branch, which may be thousands. So most are read as plain rows
 of role and text, not as model instances, and each process caches the long branches that it has
-read; the next turn reads only what is new. The cache needs no invalidation: text does not change
-once a reply has ended, and everything below a deleted message is deleted too.
+read; the next turn reads only what is new. Text does not change once a reply has ended, and
+everything below a deleted message is deleted too. So a cached branch is out of date only if
+retention has deleted one of its files.
 """
 
 from collections import OrderedDict
@@ -15,7 +16,7 @@ from uuid import UUID
 from chatapp.db.statements import PreparedIn, rows
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.messages import Message, plain_chat_messages
-from chatapp.models.files.attachments import parts_by_message
+from chatapp.models.files.attachments import count_present, parts_by_message
 from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.history import NOTHING, History
 
@@ -73,6 +74,13 @@ class BranchHistory(NamedTuple):
     plain: History = NOTHING  # the messages before the first one with tool calls
     # The rest: what is sent of messages with tool calls depends on the model, so those are whole.
     others: "Sequence[ChatMessage | Message]" = ()
+    with_files: tuple[UUID, ...] = ()  # messages
+    present_files: int = 0  # that had not expired
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no file has expired since."""
+        return not self.with_files or count_present(self.with_files) == self.present_files
 
     def history(self, asked: Message | None = None) -> History:
         """Return what is sent of the branch for the reply `asked`."""
@@ -85,18 +93,25 @@ class BranchHistory(NamedTuple):
             return self
         calling = [one.pk for one in messages if one.has_rounds]
         whole = {message.pk: message for message in _WHOLE.all(calling)}
-        files = parts_by_message([one.pk for one in messages if one.file_count])
+        with_files = [one.pk for one in messages if one.file_count]
+        present = count_present(with_files) if with_files else 0
+        files = parts_by_message(with_files) if with_files else {}
+        known = self._replace(
+            end=messages[-1].pk,
+            length=self.length + len(messages),
+            with_files=(*self.with_files, *with_files),
+            present_files=self.present_files + present,
+        )
         more: list[ChatMessage | Message] = []
         for message in messages:
             if message.has_rounds:
                 more.append(whole[message.pk])
             else:
                 more += plain_chat_messages(message, files.get(message.pk, ()))
-        end, length = messages[-1].pk, self.length + len(messages)
         if self.others or whole:
-            return BranchHistory(end, length, self.plain, [*self.others, *more])
+            return known._replace(others=[*self.others, *more])
         sent = cast("list[ChatMessage]", more)
-        return BranchHistory(end, length, self.plain.followed_by(History.of(sent)))
+        return known._replace(plain=self.plain.followed_by(History.of(sent)))
 
 
 class _Remembered:
@@ -145,7 +160,7 @@ def _branch(conversation: UUID, newest: Sequence[Any]) -> BranchHistory:
     newer = [BranchMessage(*columns) for *columns, _ in newest]
     known, instead_of = BranchHistory(), None
     for index, one in enumerate(newer):
-        if found := _remembered.get(one.stored_pk):
+        if (found := _remembered.get(one.stored_pk)) and found.is_current:
             known, instead_of, newer = found, one.stored_pk, newer[:index]
             break
     else:

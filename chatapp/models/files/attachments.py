@@ -32,6 +32,7 @@ UNREAD_KEPT = timedelta(days=7)  # how long a draft keeps a file that could not 
 
 INTERRUPTED = "The server was restarted while it read this file. Try again."
 NOT_READY = "“{}” is not ready to be sent yet. Wait until it has been read, or remove it."
+EXPIRED = "(The file {} was deleted by the retention policy.)"
 GONE = "An attached file is no longer there. Remove it or attach it again; your text is kept."
 
 
@@ -69,6 +70,19 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         stopped = models.Q(state=states.UPLOADING, changed_at__lt=now - ABANDONED)
         unread = models.Q(state=states.FAILED, changed_at__lt=now - UNREAD_KEPT)
         return bool(self.filter(stopped | unread, message=None).delete()[0])
+
+    def expire(self) -> int:
+        """Delete their content, and those in drafts as a whole; return how many there were.
+
+        The card of an expired file keeps its name and size. Its prompt is indexed again without
+        the text.
+        """
+        drafts, _ = self.filter(message=None).delete()
+        sent = list(self.exclude(message=None).values_list("pk", "message"))
+        messages = self.model._meta.get_field("message").related_model._default_manager
+        messages.filter(pk__in={message for _, message in sent}).update(indexed_at=None)
+        of_sent = Attachment.objects.filter(pk__in=[pk for pk, _ in sent])
+        return drafts + of_sent.update(file=None, first_page=0, last_page=0, tokens=0, alt="")
 
     def to_send(self, ids: Sequence[uuid.UUID], kept: uuid.UUID | None) -> "list[Attachment]":
         """Return and lock the attachments that a prompt sends, in this order.
@@ -130,6 +144,11 @@ class Attachment(models.Model):
         return self.name
 
     @property
+    def is_expired(self) -> bool:
+        """Whether retention has deleted the content."""
+        return self.state == self.State.READY and self.file_id is None
+
+    @property
     def content(self) -> FileContent | None:
         """What was read of it; None until it is ready."""
         return getattr(self.file, "content", None) if self.file else None
@@ -144,6 +163,8 @@ class Attachment(models.Model):
 
     def parts(self) -> list[Part]:
         """Return the content parts that a model is sent: the same for each turn."""
+        if self.is_expired:
+            return [{"type": "text", "text": EXPIRED.format(escape(self.name))}]
         content = self.content
         assert content
         if content.kind == FileContent.Kind.IMAGE:
@@ -226,6 +247,11 @@ def copy_attachments(copies: Mapping[uuid.UUID, uuid.UUID]) -> None:
         assert attachment.message_id
         attachment.pk, attachment.message_id = uuid.uuid4(), copies[attachment.message_id]
     Attachment.objects.bulk_create(copied)
+
+
+def count_present(messages: Collection[uuid.UUID]) -> int:
+    """Return how many files of these messages have not expired."""
+    return Attachment.objects.filter(message__in=messages, file__isnull=False).count()
 
 
 def parts_by_message(messages: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Part]]:

@@ -153,7 +153,7 @@ class Installation(models.Model):
 
     # Read and set by `Retention`. None means forever.
     conversation_days = models.PositiveIntegerField(null=True, editable=False)
-    image_days = models.PositiveIntegerField(null=True, editable=False)
+    file_days = models.PositiveIntegerField(null=True, editable=False, db_column="image_days")
     audit_detail_days = models.PositiveIntegerField(null=True, editable=False)
 
     class Meta:

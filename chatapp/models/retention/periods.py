@@ -1,10 +1,10 @@
 """How long things are kept, and what is due to be deleted.
 
 A conversation is deleted permanently, bypassing the trash, once nothing was asked in it for the set
-number of days: even if it is pinned, archived, in a project or in the trash. Images in replies and
-the personal details in the audit log may go earlier. What is under a legal hold stays until the
-hold ends, and a conversation with a running reply until that ends. Temporary conversations have
-their own rule (`temporary`).
+number of days: even if it is pinned, archived, in a project or in the trash. Images in replies,
+attached files and the personal details in the audit log may go earlier. What is under a legal hold
+stays until the hold ends, and a conversation with a running reply until that ends. Temporary
+conversations have their own rule (`temporary`).
 
 Unlike erasures of people, these deletions are not recorded for restores: a restored backup brings
 the data back, and the next housekeeping finds it due again.
@@ -23,6 +23,7 @@ from chatapp.models.conversations.conversation import Conversation, Conversation
 from chatapp.models.conversations.folders import is_held
 from chatapp.models.conversations.images import IMAGE_BYTES, ReplyImage
 from chatapp.models.conversations.messages import Message
+from chatapp.models.files.attachments import Attachment, AttachmentQuerySet
 from chatapp.models.platform.installation import ONLY, Installation
 from chatapp.models.policies.legal_holds import LegalHold, holding
 
@@ -43,13 +44,14 @@ class Kind:
 
 @dataclass(frozen=True)
 class Preview:
-    """What would be deleted now. `images` includes those of `conversations`."""
+    """What would be deleted now. `images` and `files` include those of `conversations`."""
 
     conversations: Kind
     messages: int
     people: int
     images: Kind
-    bytes: int  # of the images
+    files: Kind  # that people attached
+    bytes: int  # of the images and files
     details: Kind
 
     @property
@@ -59,16 +61,17 @@ class Preview:
             conversations=self.conversations.count,
             messages=self.messages,
             images=self.images.count,
+            files=self.files.count,
             details=self.details.count,
         )
 
 
 @dataclass(frozen=True)
 class Retention:
-    """Retention periods in days. None keeps things for ever, and images with their conversation."""
+    """Retention periods in days. None keeps things for ever, and files with their conversation."""
 
     conversation_days: int | None = None
-    image_days: int | None = None
+    file_days: int | None = None  # also of images in replies
     audit_detail_days: int | None = None
 
     @classmethod
@@ -93,11 +96,27 @@ class Retention:
 
     def due_images(self) -> "models.QuerySet[ReplyImage]":
         """Those due by their own age, not with their conversation."""
-        if self.image_days is None:
+        if self.file_days is None:
             return ReplyImage.objects.none()
         return ReplyImage.objects.filter(
-            message__created_at__lt=_ago(self.image_days),
+            message__created_at__lt=_ago(self.file_days),
             message__conversation__is_temporary=False,
+        )
+
+    def due_files(self) -> AttachmentQuerySet:
+        """Those due by their own age: of old prompts, and left in a draft for as long."""
+        if self.file_days is None:
+            return Attachment.objects.none()
+        old = _ago(self.file_days)
+        streaming = Message.objects.streaming().filter(
+            conversation=models.OuterRef("message__conversation")
+        )
+        sent = models.Q(message__created_at__lt=old, message__conversation__is_temporary=False)
+        drafted = models.Q(message=None, created_at__lt=old)
+        in_temporary = models.Q(conversation__isnull=False, conversation__is_temporary=True)
+        return Attachment.objects.filter(
+            (sent & ~models.Exists(streaming) & models.Q(file__isnull=False))
+            | (drafted & ~in_temporary)
         )
 
     def due_details(self) -> "models.QuerySet[AuditDetail]":
@@ -115,6 +134,9 @@ class Retention:
     def going_images(self) -> "models.QuerySet[ReplyImage]":
         return self.due_images().exclude(holding(*HELD_IMAGE))
 
+    def going_files(self) -> AttachmentQuerySet:
+        return self.due_files().exclude(_is_held_file())
+
     def going_details(self) -> "models.QuerySet[AuditDetail]":
         return self.due_details().exclude(_is_of_held_person())
 
@@ -125,19 +147,35 @@ class Retention:
         by_age = models.Q(pk__in=self.due_images().values("pk"))
         images = ReplyImage.objects.filter(theirs | by_age)
         free_images = images.exclude(holding(*HELD_IMAGE))
+        files = self._due_files_with(conversations)
+        free_files = files.exclude(_is_held_file())
         details = self.due_details()
+        bytes_ = free_images.aggregate(bytes=models.Sum(IMAGE_BYTES))["bytes"] or 0
+        bytes_ += free_files.aggregate(bytes=models.Sum("file__size"))["bytes"] or 0
         return Preview(
             conversations=_kind(going, "updated_at", conversations.held()),
             messages=Message.objects.filter(conversation__in=going.values("pk")).count(),
             people=going.aggregate(count=models.Count("user", distinct=True))["count"],
             images=_kind(free_images, "message__created_at", images.filter(holding(*HELD_IMAGE))),
-            bytes=free_images.aggregate(bytes=models.Sum(IMAGE_BYTES))["bytes"] or 0,
+            files=_kind(free_files, "created_at", files.filter(_is_held_file())),
+            bytes=bytes_,
             details=_kind(self.going_details(), "event__at", details.filter(_is_of_held_person())),
         )
+
+    def _due_files_with(self, conversations: ConversationQuerySet) -> AttachmentQuerySet:
+        """Return the files due by their age, and all files of these conversations."""
+        keys = conversations.order_by().values("pk")
+        theirs = models.Q(message__conversation__in=keys) | models.Q(conversation__in=keys)
+        return Attachment.objects.filter(theirs | models.Q(pk__in=self.due_files().values("pk")))
 
 
 def _ago(days: int) -> datetime:
     return timezone.now() - timedelta(days=days)
+
+
+def _is_held_file() -> models.Q:
+    held_draft = holding("user", "conversation")
+    return models.Q(holding("user", "message__conversation")) | models.Q(held_draft)
 
 
 def _is_of_held_person() -> models.Exists:

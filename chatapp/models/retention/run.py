@@ -18,16 +18,18 @@ from chatapp.models.conversations import ledger
 from chatapp.models.conversations.folders import ERASING
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.conversations.messages import Message
+from chatapp.models.files.attachments import Attachment
 from chatapp.models.policies.legal_holds import UnderLegalHold, lock, refuse_held
 from chatapp.models.retention.periods import Retention
 
 MAX_STEPS = 5000  # per round
-IMAGES_AT_ONCE = 100
+IMAGES_AT_ONCE = FILES_AT_ONCE = 100
 DETAILS_AT_ONCE = 1000
 COUNTED = {
     "chatapp.Conversation": "conversations",
     "chatapp.Message": "messages",
     "chatapp.ReplyImage": "images",
+    "chatapp.Attachment": "files",
 }
 
 
@@ -38,7 +40,7 @@ class RetentionRun:
     """
 
     def __init__(self) -> None:
-        self.gone: Counter[str] = Counter()  # conversations, messages, images, details
+        self.gone: Counter[str] = Counter()  # conversations, messages, images, files, details
         self.erased: list[tuple[int, UUID]] = []  # (owner, conversation)
         self._left = MAX_STEPS
         self._details_to: int | None = None  # the last event that the audit log announced
@@ -52,6 +54,7 @@ class RetentionRun:
         return (
             self._erase_conversation(retention)
             or self._delete_images(retention)
+            or self._delete_files(retention)
             or self._empty_details(retention)
         )
 
@@ -95,6 +98,17 @@ class RetentionRun:
                 record = reply.extras.without_images().as_record()
                 Message.objects.filter(pk=reply.pk).update(extras_record=record)
         self._count("images", len(images))
+        return bool(some)
+
+    def _delete_files(self, retention: Retention) -> bool:
+        """Delete the content of some attachments, whose prompts keep their names."""
+        with transaction.atomic(), one_at_a_time(ERASING):
+            going = retention.going_files().order_by("pk")
+            some = dict(going.values_list("pk", "user")[:FILES_AT_ONCE])
+            lock(list(set(some.values())))
+            still = Attachment.objects.filter(pk__in=going.filter(pk__in=some).values("pk"))
+            count = still.expire()
+        self._count("files", count)
         return bool(some)
 
     def _empty_details(self, retention: Retention) -> bool:

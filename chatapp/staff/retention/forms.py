@@ -25,8 +25,8 @@ class RetentionForm(forms.Form):
     conversation_days = forms.IntegerField(
         label="Delete chats", help_text="days after their last prompt", **DAYS
     )
-    image_days = forms.IntegerField(
-        label="Delete images in replies", help_text="days after the reply", **DAYS
+    file_days = forms.IntegerField(
+        label="Delete files and images", help_text="days after their message", **DAYS
     )
     audit_detail_days = forms.IntegerField(
         label="Delete personal details in the audit log",

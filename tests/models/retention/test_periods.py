@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from chatapp.models import (
+    Attachment,
     AuditDetail,
     AuditEvent,
     Conversation,
@@ -26,12 +27,14 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import Broken
+from chatapp.models.conversations.branch_history import FEW
 from chatapp.models.conversations.erasable import ERASED_AT_ONCE
 from chatapp.models.policies import legal_holds
 from chatapp.models.retention import run
 from chatapp.models.retention.run import RetentionRun
+from tests.support.attaching import attached_to
 from tests.support.clock import Step
-from tests.support.stored import end, reply_of
+from tests.support.stored import answered, end, reply_of
 
 pytestmark = pytest.mark.django_db
 
@@ -125,6 +128,72 @@ def test_usage_stays_after_its_conversation_is_deleted(alice: User, connected: U
     assert (Usage.objects.count(), DailyUsage.objects.count()) == (usages, days)
 
 
+def test_files_go_earlier_and_their_prompts_keep_their_names(
+    alice: User, bob: User, olive: User, connected: Upstream
+) -> None:
+    reply = chat(alice, connected, "Old", 8)
+    prompts = [
+        one.conversation.messages.get(role="user")
+        for one in (
+            reply,
+            chat(alice, connected, "New", 6),
+            chat(alice, connected, "Temporary", 8, is_temporary=True),
+            chat(bob, connected, "Held", 8),
+        )
+    ]
+    for prompt in prompts:
+        attached_to(prompt, "report <1>.txt", b"Sales fell")
+    running = chat(alice, connected, "Running", 8)
+    attached_to(running.conversation.messages.get(role="user"), "running.txt")
+    Message.objects.filter(pk=running.pk).update(ending="streaming")
+    LegalHold.begin(bob, None, "a matter", olive)
+    Message.objects.update(indexed_at=timezone.now())
+    preview = keep(file_days=7).preview()
+    assert (preview.files.count, preview.files.held) == (1, 1)
+    assert apply().gone == preview.counts == {"images": 4, "files": 1}
+    old = prompts[0].attachments.get()
+    assert (old.name, old.size, old.file, old.is_expired) == ("report <1>.txt", 10, None, True)
+    [sent] = Message.objects.get(pk=prompts[0].pk).file_parts
+    words = "(The file report &lt;1&gt;.txt was deleted by the retention policy.)"
+    assert sent == {"type": "text", "text": words}
+    again = Message.objects.filter(indexed_at=None)
+    assert list(again) == [prompts[0]], "its text is in the search index no more"
+    assert Attachment.objects.filter(file=None).count() == 1
+    [event] = AuditEvent.objects.filter(action="retention.applied")
+    assert event.detail.values == {"images": 4, "files": 1}
+
+
+def test_files_that_were_never_sent_go_with_their_draft(
+    alice: User, bob: User, olive: User, clock: Step
+) -> None:
+    for person in (alice, bob):
+        Attachment.objects.create(user=person, name="draft.txt", size=9, received=9)
+    LegalHold.begin(bob, None, "a matter", olive)
+    clock(8 * 86_400)
+    preview = keep(file_days=7).preview()
+    assert apply().gone == preview.counts == {"files": 1}
+    assert Attachment.objects.get().user == bob
+
+
+def test_a_long_chat_sends_no_expired_file_from_a_cache(alice: User, connected: Upstream) -> None:
+    conversation, before = Conversation(user=alice, title="Long"), None
+    for number in range(FEW):
+        prompt, before = answered(conversation, connected, f"{number}", before)
+        if number == 1:
+            attached_to(prompt, "report.txt", b"Sales fell")
+    Message.objects.update(created_at=timezone.now() - timedelta(days=8))
+
+    def sent() -> str:
+        return str(conversation.history_through(None).history().messages)
+
+    assert "Sales fell" in sent()
+    assert "Sales fell" in sent()
+    keep(file_days=7)
+    apply()
+    assert "Sales fell" not in sent()
+    assert "deleted by the retention policy" in sent()
+
+
 def test_images_go_earlier_and_their_reply_notes_that_there_were_some(
     alice: User, bob: User, olive: User, connected: Upstream
 ) -> None:
@@ -133,7 +202,7 @@ def test_images_go_earlier_and_their_reply_notes_that_there_were_some(
     chat(alice, connected, "Temporary", 8, is_temporary=True)
     chat(bob, connected, "Held", 8)
     LegalHold.begin(bob, None, "a matter", olive)
-    preview = keep(image_days=7, conversation_days=30).preview()
+    preview = keep(file_days=7, conversation_days=30).preview()
     assert (preview.images.count, preview.images.held, preview.bytes) == (2, 2, 2 * len(GIF))
     assert apply().gone == preview.counts == {"images": 2}
     assert len(titles()) == 4
@@ -240,6 +309,11 @@ def test_the_preview_counts_exactly_what_is_deleted(
             is_pinned=dice.random() < 0.3,
             trashed_at=timezone.now() if dice.random() < 0.3 else None,
         )
+        if dice.random() < 0.5:
+            attached_to(reply.conversation.messages.get(role="user"), f"{number}.txt")
+        if dice.random() < 0.3:
+            draft = {"name": "draft", "size": 1, "conversation": reply.conversation}
+            Attachment.objects.create(user=person, **draft)
         if dice.random() < 0.2:
             LegalHold.begin(person, reply.conversation.pk, "a matter", olive)
         if dice.random() < 0.2:
@@ -257,4 +331,5 @@ def test_the_preview_counts_exactly_what_is_deleted(
     after = Retention.now().preview()
     assert after.conversations.held == preview.conversations.held
     assert after.images.held == preview.images.held
+    assert after.files.held == preview.files.held
     assert after.details.held == preview.details.held

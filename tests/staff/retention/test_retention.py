@@ -15,7 +15,7 @@ from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
 
-NAMES = ("conversation_days", "image_days", "audit_detail_days")
+NAMES = ("conversation_days", "file_days", "audit_detail_days")
 
 
 def old_chat(person: User, **fields: object) -> Conversation:
@@ -73,7 +73,7 @@ def test_what_was_saved_is_said_next_to_the_form(olives: Client) -> None:
 
 def test_previewed_periods_are_saved_and_logged_once(olives: Client, alice: User) -> None:
     chat = old_chat(alice)
-    sent = previewed(olives, conversation_days=30, image_days=7)
+    sent = previewed(olives, conversation_days=30, file_days=7)
     for _ in range(2):
         answer = olives.post("/retention/", sent, follow=True)
         assert "deleted at the next housekeeping" in answer.text

@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
+from typing import cast
 from uuid import UUID
 
 from django.conf import settings

@@ -14,7 +14,7 @@ LOOKED_UP_AT_ONCE = 500  # keys per query
 
 
 def delete_abandoned() -> None:
-    """Delete what no row refers to: uploaded parts, old files in the storage, temporary files."""
+    """Delete what no row refers to: uploaded parts, old files in the storage."""
     delete_lost_parts()
     since = timezone.now() - ABANDONED
     for folder in storage.folders():

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """Rename a field, and keep the name of its column, which older processes read."""
 
-    dependencies: ClassVar[Sequence[tuple[str, str]]] = [("chatapp", "0050_attachments")]
+    dependencies: ClassVar[Sequence[tuple[str, str]]] = [("chatapp", "0051_images_of_models")]
 
     operations: ClassVar[Sequence[migrations.operations.base.Operation]] = [
         migrations.AlterField(

@@ -11,7 +11,10 @@ from .results import Document, Limits, Picture, Result, Scan, Unreadable
 
 logger = logging.getLogger(__name__)
 
+UNCONFINED = 77  # exit status of a subprocess that could not be sandboxed
 MAX_SENTENCE_LENGTH = 400
+MAX_LABEL_LENGTH = 100
+UNITS = ("Page", "Slide", "Sheet", "")
 IMAGE_SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 MAX_THUMBNAIL_BYTES = 2**20
 
@@ -70,14 +73,23 @@ def decoded(answer: bytes, limits: Limits) -> Result | Unreadable:
 
 def _is_within(result: Result, limits: Limits) -> bool:
     match result:
-        case Document(pages=pages):
-            is_short = sum(map(len, pages)) <= limits.characters
-            return is_short and 1 <= len(pages) <= limits.pages
+        case Document():
+            return _is_text(result, limits)
         case Picture():
             return _is_image(result, limits)
         case Scan(pages=pictures, page_count=count):
             are_few = 1 <= len(pictures) <= min(limits.scanned_pages, count) <= limits.pages
             return are_few and all(_is_image(picture, limits) for picture in pictures)
+
+
+def _is_text(document: Document, limits: Limits) -> bool:
+    return (
+        1 <= len(document.pages) <= limits.pages
+        and sum(map(len, document.pages)) <= limits.characters
+        and not any("\0" in page for page in document.pages)  # which PostgreSQL cannot store
+        and document.unit in UNITS
+        and max(len(document.kind), len(document.media_type)) <= MAX_LABEL_LENGTH
+    )
 
 
 def _is_image(picture: Picture, limits: Limits) -> bool:

@@ -34,7 +34,8 @@ def read(path: Path, limits: Limits, name: str = "") -> Result:
     """Return the text or the image of a file. Blocks until its subprocess has ended.
 
     The name only refines the label of plain text, such as "Python" for `.py`. Raises `Unreadable`
-    with a sentence for the person who attached the file. Threads may call this at the same time.
+    with a sentence for the person who attached the file, and `OSError` if the file cannot be
+    opened. Threads may call this at the same time.
     """
     with path.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
@@ -73,10 +74,16 @@ def _answer_to(file: int, limits: Limits) -> bytes:
         _kill(process)
         _running.discard(process)
     if process.returncode:
-        logger.info("The process that read a file ended with %d", process.returncode)
-        is_out_of_time = process.returncode == -signal.SIGXCPU
-        raise refusals.too_slow(limits.seconds) if is_out_of_time else refusals.crashed()
+        raise _failure(process.returncode, limits)
     return answer
+
+
+def _failure(status: int, limits: Limits) -> Unreadable:
+    if status == answers.UNCONFINED:
+        logger.error("No file is read, because this system's kernel has no seccomp filters")
+        return refusals.no_sandbox()
+    logger.info("The process that read a file ended with %d", status)
+    return refusals.too_slow(limits.seconds) if status == -signal.SIGXCPU else refusals.crashed()
 
 
 def _started(file: int, limits: Limits) -> subprocess.Popen[bytes]:

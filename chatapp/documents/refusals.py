@@ -79,5 +79,9 @@ def crashed() -> Unreadable:
     return Unreadable("This file could not be read: it is damaged or needs too much memory.")
 
 
+def no_sandbox() -> Unreadable:
+    return Unreadable("This server cannot read files safely. Ask your administrator to look at it.")
+
+
 def no_process() -> Unreadable:
     return Unreadable("This file could not be read because the server is too busy. Try again.")

@@ -98,7 +98,7 @@ def excel() -> bytes:
     sheet = workbook.active
     sheet.title = "Sales"
     sheet.append(["Item", "Price", "Day", "Sold"])
-    sheet.append(["a|b", 1.5, datetime.datetime(2026, 1, 2), True])
+    sheet.append(["a|b", 0.1 + 0.2, datetime.datetime(2026, 1, 2), True])
     sheet.append(["=cmd|' /C calc'!A0", 3, datetime.datetime(2026, 1, 2, 3, 4), "=1+1"])
     sheet["A900000"].number_format = "0.00"  # used by its format only
     workbook.create_sheet("Secret").sheet_state = "hidden"

@@ -85,7 +85,7 @@ def test_sheets_show_values_and_never_formulas(read: Reader) -> None:
     assert (document.kind, document.unit) == ("Excel", "Sheet")
     assert document.pages == (
         "# Sales\n\n| Item | Price | Day | Sold |\n| --- | --- | --- | --- |\n"
-        "| a\\|b | 1.5 | 2026-01-02 | TRUE |\n|  | 3 | 2026-01-02 03:04:00 |  |",
+        "| a\\|b | 0.3 | 2026-01-02 | TRUE |\n|  | 3 | 2026-01-02 03:04:00 |  |",
         "# Secret (hidden)",
     )
 

@@ -36,6 +36,7 @@ def test_the_encoding_of_a_text_is_found(read: Reader, text: str, encoding: str)
 def test_a_few_wrong_bytes_do_not_change_the_encoding(read: Reader) -> None:
     content = (JAPANESE * 9).encode()[:-3] + b"\xff"
     assert read.text(content) == (JAPANESE * 9)[:-2] + "\ufffd\ufffd"
+    assert read.text("only \ufffd".encode()) == "only \ufffd"
 
 
 def test_a_long_text_is_read_in_its_encoding(read: Reader) -> None:

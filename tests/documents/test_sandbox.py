@@ -146,6 +146,10 @@ def test_a_malformed_answer_is_refused(attack: Attack, code: str) -> None:
     assert attack(code) == str(refusals.crashed())
 
 
+def test_without_a_sandbox_nothing_is_read(attack: Attack) -> None:
+    assert "Ask your administrator" in attack(f"os._exit({answers.UNCONFINED})")
+
+
 def test_no_process_is_left_after_an_answer(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[int] = []
     start = subprocess.Popen
@@ -187,6 +191,9 @@ PNG = files.image("PNG")
         answers.Answer(document=documents.Document("text/plain", "Text", "", ("long" * 9,))),
         answers.Answer(document=documents.Document("text/plain", "Text", "", ())),
         answers.Answer(document=documents.Document("text/plain", "Text", "", ("a",) * 4)),
+        answers.Answer(document=documents.Document("text/plain", "Text", "", ("a\0",))),
+        answers.Answer(document=documents.Document("text/plain", "Text" * 99, "", ("a",))),
+        answers.Answer(document=documents.Document("text/plain", "Text", "<b>", ("a",))),
         answers.Answer(picture=documents.Picture("image/svg+xml", 9, 9, b"<svg/>", PNG)),
         answers.Answer(picture=documents.Picture("image/png", 9, 9, b"<script>", PNG)),
         answers.Answer(picture=documents.Picture("image/png", 9, 9, PNG, b"<script>")),

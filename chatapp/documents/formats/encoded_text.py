@@ -70,9 +70,10 @@ def _by_byte_order_mark(content: bytes) -> str | None:
 
 def _utf_8(content: bytes) -> str | None:
     """Decode UTF-8, also if a few bytes in it are wrong; another encoding is wrong everywhere."""
+    if (text := _strict(content, "utf_8")) is not None:
+        return text
     text = content.decode("utf_8", "replace")
-    wrong = text.count("\ufffd")
-    return text if not wrong or wrong < MAX_WRONG * len(NOT_ASCII.findall(text)) else None
+    return text if text.count("\ufffd") < MAX_WRONG * len(NOT_ASCII.findall(text)) else None
 
 
 def _iso_2022_jp(content: bytes) -> str | None:

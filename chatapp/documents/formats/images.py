@@ -100,11 +100,7 @@ def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
     try:
         source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
         converted = ImageCms.profileToProfile(image, source, SRGB, outputMode=image.mode)
-    except (
-        ImageCms.PyCMSError,
-        OSError,
-        ValueError,
-    ):  # a broken profile, or of another colour space
+    except (ImageCms.PyCMSError, OSError, ValueError):  # broken, or of another colour space
         return image
     return converted if converted is not None else image
 

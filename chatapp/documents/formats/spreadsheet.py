@@ -80,6 +80,8 @@ def _text(value: Value) -> str:
             return "TRUE" if value else "FALSE"
         case float() if value.is_integer() and abs(value) < 1e15:
             return str(int(value))
+        case float():
+            return f"{value:.15g}"  # the digits that Excel shows
         case datetime.datetime() if value.time() == MIDNIGHT:
             return str(value.date())
     return str(value)

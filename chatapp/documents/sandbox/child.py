@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import BinaryIO
 
 from chatapp.documents import refusals
-from chatapp.documents.answers import encoded
+from chatapp.documents.answers import UNCONFINED, encoded
 from chatapp.documents.formats import detection
 from chatapp.documents.results import Limits, Result, Unreadable
 from chatapp.documents.sandbox.confinement import confine, limit_resources
@@ -22,7 +22,7 @@ STDIN, STDOUT = 0, 1
 
 def main(limits_json: str) -> None:
     limits = Limits(**json.loads(limits_json))
-    warnings.simplefilter("ignore")  # a libraries' warning reads source files to show a line
+    warnings.simplefilter("ignore")  # to show one, Python would read source files
     with open(STDIN, "rb", closefd=False) as file:
         write(encoded(_outcome(file, limits)))
     os._exit(0)  # no exit handler of a library runs
@@ -50,7 +50,14 @@ def _outcome(file: BinaryIO, limits: Limits) -> Result | Unreadable:
 def _result(file: BinaryIO, limits: Limits) -> Result:
     module = import_module(detection.module_for(file.read(detection.HEAD_BYTES)))
     file.seek(0)
-    limit_resources(limits.seconds, limits.memory_bytes)
-    confine()
+    _give_up_everything_else(limits)
     result: Result = module.read(file, limits)
     return result
+
+
+def _give_up_everything_else(limits: Limits) -> None:
+    limit_resources(limits.seconds, limits.memory_bytes)
+    try:
+        confine()
+    except OSError:
+        os._exit(UNCONFINED)

@@ -36,12 +36,13 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def question(self) -> str:
-        """Its last text, which follows the documents."""
-        return self._texts[-1] if self._texts else ""
+        """Its last text, which follows the documents, if it is none itself."""
+        return self._texts[-1] if len(self._texts) > len(self.documents) else ""
 
     @property
     def documents(self) -> list[str]:
-        return self._texts[:-1]
+        *earlier, last = self._texts or [""]
+        return [*earlier, last] if last.startswith("<document-") else earlier
 
     @property
     def images(self) -> list[str]:

@@ -1,5 +1,6 @@
 // The menu of a message: retry with another model, fork the conversation, or delete the message with
-// everything after it. Deleting can be undone until the person continues the conversation.
+// everything after it. Deleting can be undone until the person continues the conversation. A reply whose
+// model takes no images has a button that retries with one that does.
 
 import { OURS } from "./untrusted-html.js";
 import { closeMenu } from "./menus.js";
@@ -25,12 +26,23 @@ menu.addEventListener("click", ({ target }) => {
   const item = target.closest("button");
   if (!item) return;
   closeMenu();
-  if (!("retryWith" in item.dataset)) return;
-  askForModel(opener, opener.dataset.model, (value) => {
+  if ("retryWith" in item.dataset) retryWith(() => true);
+});
+
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest?.(`[data-answer-with]${OURS}`);
+  if (!button) return;
+  opener = button;
+  retryWith(({ images }) => images !== "no");
+});
+
+function retryWith(isFit) {
+  const take = (value) => {
     model = value;
     document.getElementById("retry-with").click();
-  });
-});
+  };
+  askForModel(opener, opener.dataset.model, take, isFit);
+}
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { message: { values } } }) => {
   if (["fork", "delete"].includes(values.action)) values.message = opener.dataset.about;

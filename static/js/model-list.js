@@ -3,9 +3,9 @@
 const FIRST = 12; // rows drawn at once, more than the sheet shows; the others follow
 const MAX_COUNT = 200; // rows; models after these are found by typing
 
-// A select's options as {value, group, text, about}.
-export function entriesOf(select) {
-  return [...select.options].filter(({ value }) => value).map((option) => {
+// A select's options as {value, group, text, about}; only those whose dataset is fit.
+export function entriesOf(select, isFit = () => true) {
+  return [...select.options].filter(({ value, dataset }) => value && isFit(dataset)).map((option) => {
     const { value, text, dataset } = option;
     const group = option.closest("optgroup")?.label ?? "";
     const id = value.slice(value.indexOf("/") + 1);

@@ -8,9 +8,10 @@ const CHOSEN = "\n"; // marks Enter after the typed text
 const select = () => document.getElementById("model");
 const fetched = () => import("./model-sheet.js");
 
-// Opens it next to `anchor`; calls `take` with the chosen model instead of setting the select.
-export async function askForModel(anchor, chosen, take) {
-  (await fetched()).openFor(anchor, chosen, take);
+// Opens it next to `anchor`; calls `take` with the chosen model instead of setting the select. `isFit`
+// tells by an option's dataset whether to show it.
+export async function askForModel(anchor, chosen, take, isFit) {
+  (await fetched()).openFor(anchor, chosen, take, isFit);
 }
 
 let typed = null; // while the script is loading

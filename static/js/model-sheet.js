@@ -13,13 +13,13 @@ const list = sheet.querySelector("[role=listbox]");
 const select = () => document.getElementById("model");
 export const isOpen = () => sheet.matches(":popover-open");
 
-let asked = null; // a request other than the select's: {anchor, chosen, take}
+let asked = null; // a request other than the select's: {anchor, chosen, take, isFit}
 let entries = [];
 let rows = [];
 let active = 0; // index of the active row
 
-export function openFor(anchor, chosen, take) {
-  asked = { anchor, chosen, take };
+export function openFor(anchor, chosen, take, isFit) {
+  asked = { anchor, chosen, take, isFit };
   open();
 }
 
@@ -31,7 +31,7 @@ export function open(query = "") {
   sheet.classList.toggle("asked", asked !== null);
   sheet.classList.toggle("above", box.bottom > document.documentElement.clientHeight / 2);
   for (const side of ["top", "left", "bottom"]) sheet.style.setProperty(`--picker-${side}`, `${box[side]}px`);
-  entries = entriesOf(select());
+  entries = entriesOf(select(), asked?.isFit);
   search.value = query;
   list.replaceChildren(); // avoids laying out the previous rows again
   sheet.showPopover(); // a modal dialog would restyle the whole page
@@ -96,5 +96,5 @@ sheet.addEventListener("focusout", ({ relatedTarget }) => {
   if (isOpen() && !sheet.contains(relatedTarget)) sheet.hidePopover();
 });
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.id === "model-picker" && isOpen()) show((entries = entriesOf(select())));
+  if (target.id === "model-picker" && isOpen()) show((entries = entriesOf(select(), asked?.isFit)));
 });

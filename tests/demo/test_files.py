@@ -43,6 +43,13 @@ async def test_a_document_without_a_name_is_named_by_its_first_line() -> None:
     assert "a document, `# My 'notes'`, with 17 characters" in answer
 
 
+async def test_a_document_may_come_without_a_question() -> None:
+    document = '<document-0123 name="a table.txt">\nshow me a table\n</document-0123>'
+    answer = (await answer_to(text(document))).reply().answer
+    assert "I received a file" in answer
+    assert "a document, `a table.txt`" in answer
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [

@@ -15,6 +15,7 @@ class Notice:
     text: str
     detail: str = ""
     is_error: bool = False
+    needs_images: bool = False  # from another model
 
 
 def flagged_categories(moderation: dict[str, Any] | None) -> list[str]:
@@ -58,8 +59,8 @@ FAILED = {
     ErrorKind.FINISH_REASON: "The model's server did not complete the reply. Try again.",
     ErrorKind.TOO_MANY_ROUNDS: "The model kept calling tools without answering, so the reply was "
     "stopped. Continue lets it go on with what it has found.",
-    ErrorKind.NO_IMAGES: "This model takes no images. Your message and its files are kept. Choose "
-    "a model that takes images, and retry.",
+    ErrorKind.NO_IMAGES: "This model takes no images. Your message and its files are kept. "
+    "Answer with a model that takes images.",
     ErrorKind.FILE_LOST: "A file of this chat is no longer stored, so nothing was sent to the "
     "model. Your message is kept. Edit it without the file, or tell an administrator.",
     ErrorKind.FILE_UNREADABLE: "The files of this chat can't be read right now, so nothing was "
@@ -123,7 +124,8 @@ def _failed(error: UpstreamError | None, kept: str) -> Notice:
             "Try again."
         )
     status = f"{error.status} " if error.status else ""
-    return Notice(text + kept, detail=f"{status}{error.message}".strip(), is_error=True)
+    needs_images = error.kind is ErrorKind.NO_IMAGES
+    return Notice(text + kept, f"{status}{error.message}".strip(), True, needs_images)
 
 
 def _duration(seconds: float) -> str:

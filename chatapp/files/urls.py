@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from chatapp.files import serving, uploads
+from chatapp.files import serving, uploads, viewing
 
 urlpatterns = [
     path("", uploads.begin, name="new-file"),
     path("draft/", uploads.draft, name="draft-files"),
+    path("viewer/", viewing.viewer, name="file-viewer"),
     path("<uuid:pk>/", serving.download, name="file"),
     path("<uuid:pk>/part/", uploads.receive, name="file-part"),
     path("<uuid:pk>/retry/", uploads.retry, name="retry-file"),
@@ -15,6 +16,6 @@ urlpatterns = [
     path("<uuid:pk>/describe/", uploads.describe, name="describe-file"),
     path("<uuid:pk>/image/", serving.image, name="file-image"),
     path("<uuid:pk>/thumbnail/", serving.thumbnail, name="file-thumbnail"),
-    path("<uuid:pk>/text/", serving.text, name="file-text"),
+    path("<uuid:pk>/text/", viewing.text, name="file-text"),
     path("<uuid:pk>/page/<int:position>/", serving.page_image, name="file-page"),
 ]

@@ -6,10 +6,13 @@ from botocore.config import Config
 from storages.backends.s3 import S3Storage
 
 WAITS = Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 2})
+# An open file is kept on the local disk from this size on.
+IN_MEMORY_BYTES = 1024 * 1024
 
 
 class Bucket(S3Storage):  # type: ignore[misc]  # it has no annotations
     """A bucket that does not keep a thread waiting for minutes if it can't be reached."""
 
     def get_default_settings(self) -> dict[str, Any]:
-        return {**super().get_default_settings(), "default_acl": None, "client_config": WAITS}
+        ours = {"default_acl": None, "client_config": WAITS, "max_memory_size": IN_MEMORY_BYTES}
+        return {**super().get_default_settings(), **ours}

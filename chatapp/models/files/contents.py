@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from django.db import models
+from django.db.models.functions import Substr
 
 from chatapp.models.files.stored_files import StoredFile
 from chatapp.upstream.wire.content import ImagePart
@@ -51,6 +52,12 @@ class FileContent(models.Model):
         some = slice(first - 1, last)
         spans = zip(starts[some], self.page_ends[some], strict=True)
         return [self.text[start:end] for start, end in spans]
+
+    def text_from(self, begin: int, length: int) -> str:
+        """Return a part of the text without loading all of it."""
+        part = Substr("text", begin + 1, length)
+        found: str = FileContent.objects.filter(pk=self.pk).values_list(part, flat=True).get()
+        return found
 
     def as_image_part(self) -> ImagePart:
         return ImagePart(self.file.name, self.media_type, self.width, self.height, self.file.size)

@@ -36,6 +36,7 @@ from chatapp.rendering.markdown.allowed import ALLOWED
 FILTERS = (
     dollars,
     known_feedback,
+    words.about_file,
     words.about_model,
     words.age,
     words.day,
@@ -48,6 +49,7 @@ FILTERS = (
     words.sibling_position,
     words.round_usage,
     words.seconds,
+    words.shown_size,
     words.state_words,
     words.thousands,
     words.usage_details,

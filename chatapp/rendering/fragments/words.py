@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.timesince import timesince
 
 from chatapp.catalogue import name_of
-from chatapp.models import Message, Usage, User
+from chatapp.models import Attachment, FileContent, Message, Usage, User
 from chatapp.models.billing.limits import Limit
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.rounds import RunState, ToolRun
@@ -28,6 +29,8 @@ DETAILS = {
     "accepted_prediction_tokens": "predicted and accepted",
     "rejected_prediction_tokens": "predicted and rejected",
 }
+# Of a thumbnail, in pixels.
+MOST_WIDE, MOST_HIGH, LEAST_WIDE, ROW_WIDE, ROW_HIGH = 320, 280, 48, 240, 128
 LONG_LINES, LONG_CHARACTERS = 12, 1200  # static/css/bubble.css shows fewer lines of a long prompt
 # Endings that leave the upstream no time to report the reply's usage.
 EARLY = frozenset(
@@ -132,6 +135,35 @@ def sibling_position(message: Message, siblings: list[Message]) -> SiblingPositi
         siblings[index - 1] if index else None,
         siblings[index + 1] if index + 1 < len(ids) else None,
     )
+
+
+def about_file(attachment: Attachment) -> str:
+    """Describe a document: PDF · 12 pages · 1.2 MB."""
+    content = attachment.content
+    assert content
+    facts = [content.label, filesizeformat(attachment.size)]
+    if content.unit:
+        facts.insert(1, _pages_words(attachment, content.unit.lower(), content.page_count))
+    return " · ".join(facts)
+
+
+def _pages_words(attachment: Attachment, unit: str, count: int) -> str:
+    first, last = attachment.page_range
+    if (first, last) == (1, count):
+        return f"{count} {unit}s" if count > 1 else f"1 {unit}"
+    if last == first:
+        return f"{unit} {first} of {count}"
+    return f"{unit}s {first}\N{EN DASH}{last} of {count}"
+
+
+def shown_size(content: FileContent, is_alone: bool) -> tuple[int, int]:
+    """Return the width and height of a thumbnail in pixels; images in a row are equally high."""
+    width, height = max(1, content.width), max(1, content.height)
+    if is_alone:
+        scale = min(1, MOST_WIDE / width, MOST_HIGH / height)
+        return round(max(LEAST_WIDE, width * scale)), round(max(LEAST_WIDE, height * scale))
+    wide = min(max(LEAST_WIDE, ROW_HIGH * width / height), ROW_WIDE)
+    return round(wide), ROW_HIGH
 
 
 def left_out_sentence(extras: Extras) -> str:

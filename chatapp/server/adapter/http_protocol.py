@@ -6,13 +6,17 @@ head or its bytes exceed it, and each phase of a connection has a timeout:
 
     head        from the connection or the first byte to the end of the head
     body        in proportion to its length, at the slowest rate allowed
-    response    none: the app may take its time
+    response    none while the app takes its time; a client must take what was written meanwhile
     after it    until the client has read the response, then until the next request begins
 
 A refused client gets a response with a sentence that says why, and the connection is closed.
+A client that reads slowly slows down the app: what it has not read is never much more than the last
+chunk of the response, whose sending takes until then.
+
 WebSockets have limits of their own (`socket_protocol`) once the head of the handshake is complete.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 from http import HTTPStatus
@@ -30,7 +34,7 @@ HEAD_SECONDS = 15.0
 BODY_SECONDS = 15.0  # plus the time its bytes take at the slowest rate
 SLOWEST_BYTES_A_SECOND = 16 * 1024
 IDLE_SECONDS = 60.0  # a proxy's `keepalive_timeout` must be shorter
-TAKING_SECONDS = 300.0  # to read the rest of a response after it was written
+TAKING_SECONDS = 300.0  # to read what was written, before more is or when all of it was
 # What a refused client still sends is read and dropped within these limits.
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 4 * 1024 * 1024
@@ -156,6 +160,26 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
 
     # The response, and what follows
 
+    def connectionMade(self) -> None:
+        super().connectionMade()
+        self._can_write = asyncio.Event()
+        self._can_write.set()
+
+    def pauseProducing(self) -> None:
+        super().pauseProducing()
+        self._can_write.clear()
+
+    async def drained(self) -> None:
+        """Wait until the client has read the response so far, or is gone."""
+        if not self._can_write.is_set():
+            self.setTimeout(TAKING_SECONDS)
+            await self._can_write.wait()
+            self.setTimeout(None)
+
+    def connectionLost(self, reason: Any) -> None:
+        super().connectionLost(reason)
+        self._can_write.set()
+
     def requestDone(self, request: Any) -> None:
         if self._waitingForTransport:
             # Read no other request before the client has read this response.
@@ -167,6 +191,7 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
 
     def resumeProducing(self) -> None:
         super().resumeProducing()
+        self._can_write.set()
         if self._is_idle:
             self.setTimeout(IDLE_SECONDS)
 

@@ -15,7 +15,7 @@ from twisted.logger import globalLogBeginner
 
 from chatapp.realtime.viewers import WRITE
 from chatapp.server import adapter
-from chatapp.server.adapter.http_protocol import BodyLimit, BoundedFactory
+from chatapp.server.adapter.http_protocol import BodyLimit, BoundedFactory, BoundedRequest
 from chatapp.server.adapter.socket_protocol import MAX_INCOMING, SocketProtocol
 
 # Twisted's type hints describe neither.
@@ -78,3 +78,10 @@ class AdaptedServer(Server):  # type: ignore[misc]
         if isinstance(protocol, SocketProtocol):
             scope["extensions"] = {WRITE: protocol.write}
         return super().create_application(protocol, scope)
+
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        """Return only once the client can take more of a response that isn't complete."""
+        await super().handle_reply(protocol, message)
+        is_response = isinstance(protocol, BoundedRequest)
+        if is_response and message.get("more_body") and protocol.channel:
+            await protocol.channel.drained()

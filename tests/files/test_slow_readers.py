@@ -1,0 +1,96 @@
+"""A reader of a large file who reads slowly, or never, costs the server next to no memory."""
+
+import re
+import socket
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from tests.support.live import Person, Server, Site
+
+MEGABYTES = 100
+STORE = """
+import tempfile
+from io import BytesIO
+from chatapp.models import Attachment, FileContent, StoredFile, User
+with tempfile.TemporaryFile() as file:
+    for number in range({megabytes}):
+        file.write(bytes([number]) * 2**20)
+    stored = StoredFile.store_file(file)
+FileContent.objects.create(file=stored, kind="document", label="Text", media_type="text/plain")
+alice = User.objects.get(username="{name}")
+described = {{"name": "big", "size": stored.size, "state": "ready"}}
+attachment = Attachment.objects.create(user=alice, file=stored, **described)
+print(attachment.pk)
+"""
+
+
+@pytest.fixture(scope="module")
+def server(site: Site) -> Iterator[Server]:
+    with site.server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def alice(site: Site) -> Person:
+    return site.person()
+
+
+@pytest.fixture(scope="module")
+def big(server: Server, alice: Person) -> str:
+    """The path of a file of 100 MB."""
+    pk = server.run(STORE.format(megabytes=MEGABYTES, name=alice.username)).strip()
+    return f"/files/{pk}/"
+
+
+def memory_of(server: Server) -> float:
+    """Return the resident memory of the process in MiB."""
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
+    assert found
+    return int(found[1]) / 1024
+
+
+def test_a_reader_who_never_reads_does_not_fill_the_memory(
+    server: Server, alice: Person, big: str
+) -> None:
+    with server.visit(alice) as client:
+        client.head(big).raise_for_status()
+        before = memory_of(server)
+        idle = [request(server, alice, big) for _ in range(5)]
+        for _ in range(50):  # the server has time to read all of the files
+            client.head(big).raise_for_status()
+        assert memory_of(server) - before < 20
+        for one in idle:
+            one.close()
+
+
+def request(server: Server, person: Person, path: str) -> socket.socket:
+    """Request a file, and read nothing but the first byte of the response."""
+    host, port = server.url.removeprefix("http://").split(":")
+    raw = socket.create_connection((host, int(port)))
+    head = f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nCookie: {person.cookie_header}\r\n\r\n"
+    raw.sendall(head.encode())
+    assert raw.recv(1) == b"H"
+    return raw
+
+
+def test_a_reader_who_reads_gets_all_of_it(server: Server, alice: Person, big: str) -> None:
+    expected = sha256()
+    for number in range(MEGABYTES):
+        expected.update(bytes([number]) * 2**20)
+    received = sha256()
+    with server.visit(alice) as client, client.stream("GET", big) as response:
+        for chunk in response.iter_raw():
+            received.update(chunk)
+    assert received.digest() == expected.digest()
+
+
+def test_a_file_has_no_policy_but_its_own(server: Server, alice: Person, big: str) -> None:
+    with server.visit(alice) as client:
+        answer = client.get(big, headers={"Range": "bytes=1048576-1048579"})
+    assert (answer.status_code, answer.content) == (206, b"\1\1\1\1")
+    assert answer.headers.get_list("content-security-policy") == ["default-src 'none'; sandbox"]
+    assert answer.headers.get_list("x-content-type-options") == ["nosniff"]
+    assert answer.headers["cache-control"] == "no-store"

@@ -5,7 +5,7 @@
 
 import { keep, kept, names } from "./account.js";
 import { newId } from "./ids.js";
-import { fillAbove, joined, written } from "./message-box.js";
+import { fillAbove, written } from "./message-box.js";
 import { conversation } from "./page.js";
 import { bubbleOf, putBack, unanswered } from "./prompt.js";
 import { editAgain } from "./reopened-editor.js";
@@ -19,14 +19,14 @@ let letGo = () => {};
 
 function keepDraft() {
   const sent = unanswered();
-  const { edited, message } = document.querySelector(`.editor${OURS}`)?.elements ?? {};
+  const { edited, message, attached } = document.querySelector(`.editor${OURS}`)?.elements ?? {};
   const [text, pasted] = written();
   const draft = {
     text,
     pasted,
     sent: sent ? [sent.id, ...sent.parts] : undefined,
     sentEdit: sent?.edited,
-    edit: edited ? [edited.value, message.value] : undefined,
+    edit: edited ? [edited.value, message.value, attached.value] : undefined,
   };
   keep(name, Object.values(draft).some(Boolean) ? JSON.stringify(draft) : "");
 }
@@ -62,7 +62,7 @@ function take(other) {
   const isLost = sent && !bubbleOf(sent[0]);
   fillAbove(text, pasted);
   if (isLost) putBack(sent[0], sent.slice(1), edited ? "" : sentEdit);
-  if (edited) editAgain(edited[0], joined(...edited.slice(1)));
+  if (edited) editAgain(...edited);
   keepDraft();
   keep(other, "");
 }

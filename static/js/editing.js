@@ -10,18 +10,19 @@ import { draw, editor, field } from "./prompt-editor.js";
 import { sends } from "./send-by.js";
 
 const FAILED = "The prompt's text couldn't be loaded. Try again in a moment.";
-let edited = null; // {prompt, text}: the prompt's id, and its text as edited so far
+// {prompt, text, attached}: the prompt's id, its text as edited so far, and the ids of the files to keep.
+let edited = null;
 
 const placeOf = (prompt) => document.getElementById(`m-${prompt}`);
 const changed = () => document.dispatchEvent(new Event("chat:typed"));
 
 // Opens the editor. Without the prompt on the page, the text goes to the message box.
-export function resume(prompt, text, takesFocus = true) {
+export function resume(prompt, text, attached, takesFocus = true) {
   close();
   const place = placeOf(prompt);
   if (!place) return fillAbove(text);
-  edited = { prompt, text };
-  draw(place, prompt, text);
+  edited = { prompt, text, attached };
+  draw(place, prompt, text, attached);
   if (takesFocus) field().focus();
   changed();
 }
@@ -53,8 +54,9 @@ document.addEventListener("click", ({ target }) => {
 });
 
 document.addEventListener("input", ({ target }) => {
-  if (target !== field()) return;
-  edited.text = target.value;
+  if (!editor() || target.form !== editor()) return;
+  const { message, attached } = editor().elements;
+  Object.assign(edited, { text: message.value, attached: attached.value });
   changed();
 });
 
@@ -77,6 +79,6 @@ document.addEventListener("htmx:ws:before:message:outgoing", ({ detail }) => {
 
 document.addEventListener("htmx:after:settle", ({ target }) => {
   if (target.id !== "messages" || !edited || editor()) return; // unless the thread was drawn again
-  resume(edited.prompt, edited.text, document.activeElement === document.body);
+  resume(edited.prompt, edited.text, edited.attached, document.activeElement === document.body);
 });
 document.addEventListener("chat:shown", () => (edited = null));

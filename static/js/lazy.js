@@ -38,6 +38,11 @@ const BY_HAND = [
       (type === "click" && target.closest?.(`[data-edit]${OURS}`)) ||
       (key === "ArrowUp" && target.id === "message" && !target.value),
   },
+  {
+    fetched: () => import("./viewer.js"),
+    near: `[data-view]${OURS}`,
+    acts: (event) => event.type === "click" && !isChanged(event) && event.target.closest?.(`[data-view]${OURS}`),
+  },
 ];
 
 // A held event may change the meaning of these: Escape ends a selection, or else stops a reply.

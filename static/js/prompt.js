@@ -12,7 +12,7 @@ import { editAgain } from "./reopened-editor.js";
 const GIVES_BACK = [CLOSE.TOO_LARGE, CLOSE.SIGNED_OUT, CLOSE.DEACTIVATED, CLOSE.TOO_MANY_TABS];
 
 let pending = null; // the sent prompt without an answer yet: {id, text, parts, edited, message}
-let doubtful = null; // a prompt returned to the box that the server may have: {id, text}
+let doubtful = null; // a prompt returned to the box that the server may have: {id, text, attached}
 
 export const unanswered = () => pending;
 export const bubbleOf = (id) => document.getElementById(`m-${id}`);
@@ -27,11 +27,12 @@ document.addEventListener("submit", (event) => {
 }, true);
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { message } }) => {
-  const { action, edited } = message.values;
+  const { action, edited, attached } = message.values;
   if (!["prompt", "edit"].includes(action)) return;
   const parts = edited ? [message.values.message] : written();
   const text = joined(...parts);
-  const id = text === doubtful?.text ? doubtful.id : newId();
+  const isSame = text === doubtful?.text && attached === (doubtful.attached ?? attached);
+  const id = isSame ? doubtful.id : newId();
   Object.assign(message.values, { prompt: id, message: text });
   pending = { id, text, parts, edited, message };
   say("");
@@ -79,18 +80,18 @@ document.addEventListener("htmx:ws:close", ({ detail: { code } }) => {
 });
 
 function giveBack() {
-  const { id, parts, edited } = pending;
+  const { id, parts, edited, message } = pending;
   pending = null;
   bubbleOf(id)?.remove();
-  putBack(id, parts, edited);
+  putBack(id, parts, edited, message.values.attached);
   if (!edited) box().focus();
 }
 
 // Returns a prompt to the box, or an edit to its editor. Sent again unchanged, it keeps its id and is
 // stored once.
-export function putBack(id, parts, edited) {
-  doubtful = { id, text: joined(...parts) };
-  if (edited) editAgain(edited, doubtful.text);
+export function putBack(id, parts, edited, attached) {
+  doubtful = { id, text: joined(...parts), attached };
+  if (edited) editAgain(edited, doubtful.text, attached);
   else fillAbove(...parts);
 }
 

@@ -2,8 +2,8 @@
 
 import { fillAbove } from "./message-box.js";
 
-export async function editAgain(prompt, text) {
+export async function editAgain(prompt, text, attached) {
   const { resume } = await import("./editing.js").catch(() => ({}));
-  if (resume) resume(prompt, text);
+  if (resume) resume(prompt, text, attached);
   else fillAbove(text);
 }

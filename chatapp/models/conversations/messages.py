@@ -19,7 +19,7 @@ from chatapp.models.billing.usage import Usage, milliseconds
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.conversations.replies import StoredReply
 from chatapp.models.conversations.rounds import ToolRun
-from chatapp.models.files.attachments import parts_by_message
+from chatapp.models.files.attachments import Attachment, parts_by_message, shown_by_message
 from chatapp.models.platform.processes import Process
 from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
 from chatapp.models.policies import legal_holds
@@ -232,9 +232,14 @@ class Message(StoredReply):
         """The content parts of the attached files."""
         return parts_by_message([self.pk])[self.pk] if self.file_count else []
 
+    @cached_property
+    def files(self) -> list[Attachment]:
+        """The attached files, as pages show them."""
+        return shown_by_message([self.pk])[self.pk] if self.file_count else []
+
     def load_files(self) -> None:
-        """Read `file_parts` now, because the event loop can't."""
-        _ = self.file_parts
+        """Read `file_parts` and `files` now, because the event loop can't."""
+        _ = self.file_parts, self.files
 
     def is_beside(self, other: "Message") -> bool:
         """Whether both answer the same prompt and were requested at the same moment."""
@@ -342,6 +347,14 @@ def texts_of(message: Message) -> list[str]:
     """Return the texts of each round: answer, refusal, reasoning. Empty texts are left out."""
     texts = ((one.content, one.refusal, one.reasoning) for one in message.rounds)
     return [text for round in texts for text in round if text]
+
+
+def load_shown_files(messages: Iterable[Message]) -> None:
+    """Read the `files` of these messages in one query, or in none if they have no files."""
+    with_files = {message.pk: message for message in messages if message.file_count}
+    if with_files:
+        for pk, files in shown_by_message(with_files).items():
+            with_files[pk].files = files
 
 
 class Plain(Protocol):

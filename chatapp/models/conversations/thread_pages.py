@@ -12,7 +12,7 @@ from django.db import models
 
 from chatapp.db.statements import Parameter, PreparedIn
 from chatapp.models.conversations import branches
-from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.messages import Message, load_shown_files
 
 WINDOW = 30  # messages on a page
 MORE = 40  # messages loaded when the reader reaches an end of the window
@@ -144,6 +144,7 @@ def _read(conversation: models.Model, ids: Iterable[UUID]) -> list[Message]:
     for message in messages:
         message.conversation = conversation  # type: ignore[assignment]
         message.siblings = families[message.parent_id]
+    load_shown_files(messages)
     return messages
 
 

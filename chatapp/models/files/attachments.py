@@ -262,3 +262,13 @@ def parts_by_message(messages: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Pa
         assert attachment.message_id
         parts[attachment.message_id] += attachment.parts()
     return parts
+
+
+def shown_by_message(messages: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Attachment]]:
+    """Return each message's files with what a page shows of them, which is not their text."""
+    shown: dict[uuid.UUID, list[Attachment]] = {pk: [] for pk in messages}
+    found = Attachment.objects.filter(message__in=messages).select_related("file__content")
+    for attachment in found.defer("file__content__text"):
+        assert attachment.message_id
+        shown[attachment.message_id].append(attachment)
+    return shown

@@ -179,7 +179,8 @@ def reply_html(view: ReplyView) -> SafeString:
 
 def prompt_html(message: Message, html_of: HtmlOf) -> SafeString:
     siblings = getattr(message, "siblings", [message])
-    context = {"message": message, "html": typed_html(message, html_of), "siblings": siblings}
+    html = typed_html(message, html_of)
+    context = {"message": message, "html": html, "siblings": siblings, "is_owner": True}
     return draw("chat/_prompt.html", context)
 
 

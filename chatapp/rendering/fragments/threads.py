@@ -97,7 +97,7 @@ def review_html(
         )
         for message, branch in zip(messages, _branches_of(messages), strict=True)
     ]
-    return draw("review/thread.html", {"views": views})
+    return draw("review/thread.html", {"views": views, "is_owner": False})
 
 
 class _Branch(NamedTuple):

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Conversation, Opening, Review, ReviewLabel, User, audit
+from chatapp.models.conversations.messages import load_shown_files
 from chatapp.models.review.flags import rules_by_message
 from chatapp.models.review.readable import reviewable
 from chatapp.rendering import fragments, pool
@@ -130,6 +131,7 @@ def _thread(found: Conversation) -> str:
     """Return the HTML of every message of every branch, oldest first."""
     existing = found.messages.filter(deleted_at=None)
     written = list(existing.select_related("usage", "upstream", "feedback"))
+    load_shown_files(written)
     html_of = pool.rendered(fragments.texts_of(written))
     return fragments.review_html(written, html_of, rules_by_message(found.pk))
 

@@ -1,0 +1,91 @@
+// Shows images and the texts of documents in dialogs. Loaded by static/js/lazy.js.
+//
+// The images of the thread, or of the draft, are shown one at a time, with their links as the list.
+
+import { saveDescription, showDescription } from "./describing.js";
+import { tell } from "./toast.js";
+import { OURS } from "./untrusted-html.js";
+import { fit, isZoomed, zoomable, zoomBy } from "./zooming.js";
+
+const FAILED = "This couldn't be loaded. Try again in a moment.";
+const VIEWED = `[data-view]${OURS}`;
+
+let link = null; // of the image that is shown
+let images = []; // the links of all images
+
+const viewer = () => document.getElementById("viewer");
+const find = (selector) => viewer().querySelector(selector);
+
+document.addEventListener("click", (event) => {
+  const { target } = event;
+  const opened = target.closest?.(VIEWED);
+  const step = target.closest?.("#viewer [data-step]");
+  const zoom = target.closest?.("#viewer [data-zoom]");
+  if (step) go(Number(step.dataset.step));
+  else if (zoom) press(zoom.dataset.zoom);
+  else if (opened && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    (opened.dataset.view ? openImage : openDocument)(opened).catch(() => tell(FAILED));
+  }
+});
+
+// Appends a dialog from the server, and returns it once its styles have loaded.
+async function fetched(address, id) {
+  await htmx.ajax("GET", address, { target: "body", swap: "beforeend" });
+  const dialog = document.getElementById(id);
+  const styles = dialog.querySelector("link");
+  if (!styles.sheet) await new Promise((done) => { styles.onload = styles.onerror = done; });
+  return dialog;
+}
+
+async function openDocument(opened) {
+  const dialog = document.getElementById("document") ?? await fetched(opened.href, "document");
+  if (document.querySelector(":modal")) return;
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.showModal();
+}
+
+async function openImage(opened) {
+  if (!viewer()) prepare(await fetched(document.body.dataset.viewer, "viewer"));
+  if (document.querySelector(":modal")) return;
+  const list = opened.closest("#messages") ?? opened.closest("ul");
+  images = [...list.querySelectorAll(`[data-view=image]${OURS}`)];
+  for (const button of viewer().querySelectorAll("[data-step]")) button.hidden = images.length < 2;
+  show(opened);
+  viewer().showModal();
+}
+
+function prepare(dialog) {
+  zoomable(find(".stage"), (size) => { find("[data-zoom='0']").textContent = size; });
+  dialog.addEventListener("keydown", pressed);
+  dialog.addEventListener("close", () => find(".stage").replaceChildren());
+  find("form").addEventListener("submit", (event) => saveDescription(event, link));
+}
+
+function show(next) {
+  link = next;
+  const image = new Image();
+  image.alt = link.firstElementChild.alt;
+  image.draggable = false;
+  image.onload = fit;
+  image.src = link.href;
+  find(".stage").replaceChildren(image);
+  fit();
+  find("[data-name]").textContent = link.title;
+  find("[data-place]").textContent = images.length > 1 ? `${images.indexOf(link) + 1} of ${images.length}` : "";
+  find("[data-download]").href = link.closest("[data-file]") ? new URL("../", link.href) : link.href;
+  showDescription(find("details"), link);
+}
+
+const go = (steps) => show(images.at((images.indexOf(link) + steps) % images.length));
+const press = (key) => (key === "0" ? fit() : zoomBy(key === "+" ? 1.5 : 1 / 1.5));
+
+function pressed(event) {
+  const { key, target } = event;
+  if (target.matches("input") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (["+", "-", "0"].includes(key)) press(key);
+  else if (key === "=") press("+"); // the same key on most keyboards
+  else if (["ArrowLeft", "ArrowRight"].includes(key) && !isZoomed()) go(key === "ArrowLeft" ? -1 : 1);
+  else return;
+  event.preventDefault();
+}

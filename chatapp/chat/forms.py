@@ -104,10 +104,10 @@ class ModelsField(forms.CharField):
 class FilesField(forms.CharField):
     """The ids of attachments, one per line, without duplicates."""
 
-    def clean(self, value: str | None) -> list[UUID]:
+    def clean(self, value: str | None) -> tuple[UUID, ...]:
         lines = str(value or "").split()
         try:
-            return list(dict.fromkeys(map(UUID, lines)))
+            return tuple(dict.fromkeys(map(UUID, lines)))
         except ValueError:
             raise forms.ValidationError(OUT_OF_DATE) from None
 
@@ -154,8 +154,8 @@ class PromptForm(AskForm):
 
     def clean(self) -> None:
         message, files = (self.cleaned_data.get(name) for name in ("message", "attached"))
-        if not (message or files or self.errors):
-            raise forms.ValidationError(NO_MESSAGE)
+        if not (message or files or "message" in self.errors):
+            self.add_error("message", NO_MESSAGE)
 
     def parsed(self, model: ModelChoice, *others: ModelChoice) -> Prompt:
         clean = self.cleaned_data

@@ -8,7 +8,7 @@ import { tell } from "./toast.js";
 const FAILED = "That didn't work. Nothing was changed. Try again in a moment.";
 
 const isChanged = ({ ctrlKey, metaKey, shiftKey }) => ctrlKey || metaKey || shiftKey;
-const opensMenu = `[popovertarget="message-menu"]${OURS}`;
+const opensMenu = `:is([popovertarget="message-menu"], [data-answer-with])${OURS}`;
 
 // For each script: the elements that it is for, and the events that it handles.
 const BY_HAND = [

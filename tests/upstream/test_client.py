@@ -1,6 +1,7 @@
 """The client against a real server: the requests it sends, and when it closes connections."""
 
 import asyncio
+import json
 import socket
 from dataclasses import replace
 
@@ -8,7 +9,8 @@ import pytest
 
 from chatapp.upstream import client as client_module
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.network import Transport
+from chatapp.upstream.network import RequestBody, Transport
+from chatapp.upstream.wire.content import EncodedPart
 from chatapp.upstream.wire.dialects import OPENTOKEN, RequestOptions
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
 from chatapp.upstream.wire.events import (
@@ -49,6 +51,38 @@ async def test_a_reply_streams_in(
         "stream": True,
         "stream_options": {"include_usage": True},
     }
+
+
+async def test_a_body_with_images_is_sent_whole(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    image = EncodedPart.of("image/png", bytes(1024 * 1024))
+    async with client.stream(endpoint, "m", [{"role": "user", "content": [image]}]) as reads:
+        assert folded([event async for events in reads for event in events]).answer
+    request = upstream.wait_for_request()
+    assert request.body["messages"][0]["content"] == [json.loads(image.json)]
+    assert int(request.headers["content-length"]) == len(request.raw)
+    assert "transfer-encoding" not in request.headers
+
+
+async def test_other_tasks_run_between_the_parts_of_a_large_body() -> None:
+    turns = 0
+
+    async def another() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(another())
+    body = RequestBody([bytes(600_000), b"end"])
+    assert [(len(part), turns) async for part in body] == [
+        (262_144, 0),
+        (262_144, 1),
+        (75_712, 2),
+        (3, 3),
+    ]
+    task.cancel()
 
 
 async def test_events_arrive_as_they_are_written(

@@ -76,7 +76,9 @@ def token_count(count: int) -> str:
 def about_model(model: ListedModel) -> str:
     """Return what is known about a model: Good at code · 128k context, vision, tools."""
     context = [f"{token_count(model.context_tokens)} context"] if model.context_tokens else []
-    listed = ", ".join([*context, *(one.value for one in Ability if one in model.abilities)])
+    limits = ["text only"] if model.takes_images is False else []
+    abilities = (one.value for one in Ability if one in model.abilities)
+    listed = ", ".join([*context, *abilities, *limits])
     return " · ".join(filter(None, [model.description, listed]))
 
 

@@ -101,3 +101,4 @@ def test_a_models_abilities_are_listed_in_a_fixed_order() -> None:
     assert words.about_model(able) == "8k context, vision, tools, reasoning"
     assert words.about_model(replace(able, description="Fast")).startswith("Fast · 8k context")
     assert words.about_model(ListedModel("a")) == ""
+    assert words.about_model(ListedModel("a", takes_images=False)) == "text only"

@@ -8,6 +8,7 @@ import pytest
 from asgiref.sync import SyncToAsync, sync_to_async
 from django.conf import settings
 from django.core.cache import cache
+from django.core.files.storage import InMemoryStorage, Storage
 from django.core.management.commands import flush
 from django.db import connection, connections
 from django.test import AsyncClient, Client
@@ -17,6 +18,7 @@ from pytest_django import DjangoDbBlocker, Settings
 from chatapp.accounts import erasures
 from chatapp.models import Upstream, User
 from chatapp.models.billing import prices
+from chatapp.models.files import storage
 from chatapp.models.platform import branding
 from chatapp.realtime.generation import retries, storing
 from chatapp.realtime.worker import shut_down
@@ -128,6 +130,14 @@ def connected(upstream: FakeUpstream, db: None) -> Upstream:
     return Upstream.objects.create(
         name="Fake", base_url=upstream.base_url, api_key="sk-very-secret"
     )
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Storage:
+    """A storage of files that is empty before the test."""
+    disk = InMemoryStorage()
+    monkeypatch.setattr(storage, "backend", lambda: disk)
+    return disk
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ a step fails, the account still exists, deactivated, and can be erased again. A 
 the erasure; one that is set midway keeps what has not been deleted yet.
 """
 
+import logging
 from collections import Counter
 from dataclasses import dataclass
 from typing import Self
@@ -17,17 +18,22 @@ from django.db import transaction
 from chatapp.accounts import erasures
 from chatapp.accounts.erasure_report import Report
 from chatapp.models import (
+    Attachment,
     Conversation,
     Invitation,
     Message,
     ReplyImage,
+    StoredFile,
     User,
     audit,
 )
+from chatapp.models.files.abandoned import delete_lost_parts
 from chatapp.models.policies.legal_holds import refuse_held
 from chatapp.models.review.saved_views import forget_name
 from chatapp.realtime.journal import complete_lost_replies
 from chatapp.realtime.worker import schedule_purge
+
+logger = logging.getLogger(__name__)
 
 
 class LastAdministrator(Exception):
@@ -36,11 +42,12 @@ class LastAdministrator(Exception):
 
 @dataclass(frozen=True)
 class Belongings:
-    """How many conversations, messages and images some people have."""
+    """How many conversations, messages, images in replies and attached files some people have."""
 
     conversations: int
     messages: int
     images: int
+    files: int
 
     @classmethod
     def of(cls, people: list[int]) -> Self:
@@ -48,6 +55,7 @@ class Belongings:
             Conversation.objects.filter(user__in=people).count(),
             Message.objects.filter(conversation__user__in=people).count(),
             ReplyImage.objects.filter(message__conversation__user__in=people).count(),
+            Attachment.objects.filter(user__in=people).count(),
         )
 
 
@@ -81,10 +89,13 @@ def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> li
     reports = []
     for person in people:
         report = Report(person.pk, sessions=person.devices.all().sign_out())
+        files = _files_of(person)
+        report.rows += Counter(person.attachments.filter(message=None).delete()[1])
         for conversation in person.conversations.all():
             report.conversations.add(conversation.pk)
             report.rows += conversation.erase()
-        _forget(person, by, report, is_known)
+        _erase_files(files, report)
+        _erase_files(_forget(person, by, report, is_known), report)
         reports.append(report)
     schedule_purge()
     return reports
@@ -102,8 +113,11 @@ def _switch_off(people: list[User]) -> None:
 
 
 @transaction.atomic
-def _forget(person: User, by: User | None, report: Report, is_known: bool) -> None:
-    """Delete the account, and what was stored since by requests from before the deactivation."""
+def _forget(person: User, by: User | None, report: Report, is_known: bool) -> set[int]:
+    """Delete the account, and what was stored since by requests from before the deactivation.
+
+    Return the keys of the files among that.
+    """
     # Lock in the order in which a reply is saved (message, user, usage, budget accounts), to avoid
     # deadlocks.
     theirs = Message.objects.filter(conversation__user=person).select_for_update(of=("self",))
@@ -124,6 +138,27 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> No
     report.conversations |= set(person.conversations.values_list("pk", flat=True))
     if not is_known:
         erasures.write(person)
+    files = _files_of(person)
     report.rows += Counter(person.delete()[1])
     report.look()
     audit.forget(pk, by, report.detail, name=stored.username)
+    return files
+
+
+def _files_of(person: User) -> set[int]:
+    """Return the keys of the files that the person attached, and of images in their replies."""
+    images = ReplyImage.objects.filter(message__conversation__user=person)
+    theirs = person.attachments.order_by().values_list("file").union(images.values_list("file"))
+    return {key for [key] in theirs if key is not None}
+
+
+def _erase_files(files: set[int], report: Report) -> None:
+    """Delete the content of those that nobody else has, now and not with the next housekeeping."""
+    deleted, failed = StoredFile.objects.erase(files)
+    try:
+        delete_lost_parts()
+    except OSError as error:
+        logger.error("Uploaded parts can't be deleted, and will be tried again: %s", error)
+        failed += 1
+    report.files += deleted
+    report.files_left += failed

@@ -47,6 +47,8 @@ class Report:
     person: int
     rows: Counter[str] = field(default_factory=Counter)  # deleted rows, by model label
     sessions: int = 0
+    files: int = 0  # whose content was deleted, since nobody else has it
+    files_left: int = 0  # of these, in the storage because it failed
     conversations: set[UUID] = field(default_factory=set)
     checked: list[str] = field(default_factory=list)  # columns, as "model label.field"
     left: dict[str, int] = field(default_factory=dict)  # rows left, by column
@@ -73,9 +75,11 @@ class Report:
 
     @property
     def deleted(self) -> list[tuple[str, int]]:
-        """What was deleted, in words, with counts, the largest first, then the sessions."""
-        return [(_words(label), count) for label, count in self._counts] + [
-            ("sessions", self.sessions)
+        """What was deleted, in words, with counts: rows, the largest first, files and sessions."""
+        return [
+            *((_words(label), count) for label, count in self._counts),
+            ("contents of files", self.files),
+            ("sessions", self.sessions),
         ]
 
     @property
@@ -85,7 +89,7 @@ class Report:
         return (
             f"Person {self.person} was erased ({counts}). Rows left, according to the "
             f"{len(self.checked)} columns that refer to people or conversations: {found}. "
-            f"{self.gone} {BACKUPS}"
+            f"Files left in the storage: {self.files_left}. {self.gone} {BACKUPS}"
         )
 
     @property
@@ -93,6 +97,8 @@ class Report:
         """The detail of the audit event."""
         return {
             "rows": dict(self._counts),
+            "files": self.files,
+            "files_left": self.files_left,
             "sessions": self.sessions,
             "columns_checked": len(self.checked),
             "left": self.left,

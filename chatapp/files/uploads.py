@@ -11,7 +11,7 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.template.defaultfilters import filesizeformat
 from django.views.decorators.cache import never_cache
@@ -102,13 +102,20 @@ def receive(request: HttpRequest, pk: UUID) -> HttpResponse:
     except OSError:
         return HttpResponse(NOT_STORED, status=507, content_type="text/plain; charset=utf-8")
     if not _own(request).filter(pk=pk, received=offset).update(received=offset + len(body)):
-        attachment.refresh_from_db()  # another tab sent the same part
-        return _received(attachment, 409)
+        return _overtaken(request, attachment)
     attachment.received = offset + len(body)
     if attachment.received == attachment.size:
         start_reading(attachment)
         worker().draft_changed(attachment.user_id, attachment.conversation_id)
     return _received(attachment, 200)
+
+
+def _overtaken(request: HttpRequest, attachment: Attachment) -> HttpResponse:
+    """Respond to a part that another tab sent too, or whose file was removed meanwhile."""
+    if current := _own(request).filter(pk=attachment.pk).first():
+        return _received(current, 409)
+    storage.delete(attachment.part_name(attachment.received))
+    raise Http404("The file was removed.")
 
 
 def _received(attachment: Attachment, status: int) -> HttpResponse:

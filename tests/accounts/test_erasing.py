@@ -6,6 +6,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
+from io import BytesIO
 from pathlib import Path
 from threading import Timer
 from uuid import uuid4
@@ -18,12 +19,20 @@ from django.contrib.sessions.models import Session
 from django.core import serializers
 from django.db import connection, transaction
 from django.test import Client
-from django.utils import timezone
 
 from chatapp.accounts.erasing import LastAdministrator, erase
 from chatapp.close_codes import CloseCode
-from chatapp.models import Conversation, Message, ReplyImage, StoredFile, Upstream, Usage, User
-from chatapp.models.files import storage
+from chatapp.models import (
+    Attachment,
+    AuditEvent,
+    Conversation,
+    Message,
+    ReplyImage,
+    Upstream,
+    Usage,
+    User,
+)
+from chatapp.models.files import abandoned, storage
 from chatapp.models.retention import vacuuming
 from chatapp.models.retention.vacuuming import vacuum_erased
 from chatapp.realtime.worker import worker
@@ -31,12 +40,13 @@ from chatapp.realtime.worker.housekeeping import clean_up
 from chatapp.rendering import pool
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import PASSWORD
+from tests.support.attaching import attached_to, stored_names
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.present import present
 from tests.support.stored import MODEL, answered, asked, end, reply_of, wait_until_somebody_waits
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("disk")]
 
 CANARY = "canarybird"
 PEOPLE = "/admin/chatapp/user/"
@@ -63,6 +73,8 @@ def write(person: User, upstream: Upstream, word: str) -> Conversation:
     ReplyImage.objects.create(message=first, position=0, media_type="image/gif", data=image)
     ReplyImage.objects.move_one()
     answered(conversation, upstream, f"then {word}", first)
+    attached_to(prompt, f"{word}.txt", f"text of {word}".encode())
+    attached_to(prompt, f"{word}.png", f"image of {word}".encode())
     return conversation
 
 
@@ -70,7 +82,7 @@ def everything() -> str:
     """Return the content of all tables, with sessions and images decoded."""
     models = apps.get_models(include_auto_created=True)
     rows = [serializers.serialize("json", model._default_manager.all()) for model in models]
-    images = [one.read().decode("latin-1") for one in ReplyImage.objects.all()]
+    images = [storage.read(name).decode("latin-1") for name in stored_names()]
     sessions = [str(session.get_decoded()) for session in Session.objects.all()]
     return "\n".join([*rows, *images, *sessions])
 
@@ -103,7 +115,7 @@ def test_the_page_counts_what_will_be_deleted_without_showing_it(
     carol: User, olives: Client
 ) -> None:
     page = olives.get(f"{PEOPLE}{carol.pk}/delete/").content.decode()
-    for line in ("Conversations: 1", "Messages: 5", "Images: 1", "Users: 1"):
+    for line in ("Conversations: 1", "Messages: 5", "Images: 1", "Files: 2", "Users: 1"):
         assert line in page
     assert "Their running replies are stopped" in page
     assert "ask canary" not in page
@@ -128,14 +140,41 @@ def test_nobody_is_erased_if_no_administrator_would_be_left(olive: User, carol: 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_bytes_of_an_image_go_with_the_next_housekeeping(carol: User, alice: User) -> None:
-    [name] = StoredFile.objects.values_list("name", flat=True)
-    erase([carol])
-    StoredFile.objects.update(used_at=timezone.now() - timedelta(minutes=2))
+def test_the_content_of_files_goes_with_the_person_unless_others_have_it(
+    carol: User, alice: User, connected: Upstream
+) -> None:
+    prompt, _ = answered(alice.conversations.create(), connected, "Read")
+    attached_to(prompt, "same.txt", f"text of {CANARY}".encode())
+    stopped = Attachment.objects.create(user=carol, name="draft.txt", size=9, received=5)
+    storage.write(stopped.part_name(0), BytesIO(CANARY.encode()))
+    unsent = attached_to(prompt, "draft.txt", f"unsent {CANARY}".encode())
+    Attachment.objects.filter(pk=unsent.pk).update(user=carol, message=None)
+    [report] = erase([carol])
+    assert (report.files, report.files_left, report.rows["chatapp.Attachment"]) == (4, 0, 4)
+    assert "contents of files: 4" in report.sentence
+    [kept] = Attachment.objects.all()
+    assert kept.file
+    assert stored_names() == {kept.file.name}
+    assert kept.file.read() == f"text of {CANARY}".encode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_erasure_says_what_a_failing_storage_still_has_and_it_is_deleted_later(
+    carol: User, olive: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(name: str) -> None:
+        raise OSError("read-only")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(storage, "delete", fail)
+        [report] = erase([carol], olive)
+    assert (report.files, report.files_left) == (4, 4)
+    detail = AuditEvent.objects.get(action="person.erased").detail.values
+    assert (detail["files"], detail["files_left"]) == (4, 4)
+    assert len(stored_names()) == 4
+    monkeypatch.setattr(abandoned, "ABANDONED", timedelta(0))
     clean_up()
-    assert not StoredFile.objects.exists()
-    with pytest.raises(FileNotFoundError):
-        storage.read(name)
+    assert not stored_names()
 
 
 async def test_erasing_ends_running_replies_and_closes_tabs(

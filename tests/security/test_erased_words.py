@@ -23,13 +23,15 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp.accounts import erasures
-from chatapp.models import Conversation, Message, ReplyImage, User, audit, reindex
+from chatapp.models import Attachment, Conversation, Message, ReplyImage, User, audit, reindex
+from chatapp.models.files import storage
 from chatapp.realtime.worker import worker
 from chatapp.realtime.worker.housekeeping import clean_up
 from tests.accounts.conftest import provider  # noqa: F401 - a fixture
 from tests.accounts.provider import Provider, sign_in
 from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.security.canaries import SHAPES, texts
+from tests.support.attaching import stored_names, upload
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
 from tests.support.tab import Tab
 
@@ -40,6 +42,7 @@ WORD = re.compile(rf"\d{{3}}{TAIL}")
 ADDRESS = "203.0.113.77"
 
 SAID_BY_GATEWAY = {
+    "Attachment": ("problem",),
     "Message": (
         *("reasoning", "refusal", "error", "earlier_rounds", "tool_runs", "extras_record"),
         *("logprobs", "moderation", "finish_reason", "response_id", "service_tier"),
@@ -59,6 +62,7 @@ NOT_THEIRS = {
     "DailyUsage upstream_name model": "what was used, counted as nobody's",
     "EmailAddress email": "allauth's; the app makes none",
     "EmailConfirmation key": "allauth's; the app makes none",
+    "FileContent label media_type unit page_ends": "one of a few, and numbers",
     "Group name": "the house's",
     "Installation name accent accent_dark logo_version notice": "the house's",
     "Installation signup_domains title_model default_model": "the house's",
@@ -67,6 +71,7 @@ NOT_THEIRS = {
     "Logo data media_type": "the house's",
     "Message usage_so_far": "numbers",
     "MonthlyUsage upstream_name model": "what was used, counted as nobody's",
+    "PageImage media_type": "one of a few",
     "Permission name codename": "Django's",
     "Price model": "the house's",
     "Process place": "of a server",
@@ -147,7 +152,9 @@ def _text(column: str, value: object) -> str:
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """Iterate over the files that the app keeps beside the database."""
+    """Iterate over the files that the app keeps beside the database, and those in the storage."""
+    for name in stored_names():
+        yield name, storage.read(name).decode("latin-1")
     journal = Path(configured.DATA_DIR) / "journal"
     kept = [one for one in journal.rglob("*") if one.is_file()] if journal.exists() else []
     for file in [*kept, erasures.file()]:
@@ -214,6 +221,13 @@ class Company:
         done_at(self.olives, path, **name, email=f"{words('the address')}@example.org")
         self.carol.refresh_from_db()
 
+    def attach(self, conversation: UUID | None = None) -> Attachment:
+        """Attach a file to the draft, and describe it."""
+        name, text = self.words("the name of a file"), self.words("the text of a file")
+        file = upload(self.carols, f"{name}.txt", text.encode(), conversation)
+        done_at(self.carols, f"/files/{file.pk}/describe/", alt=self.words("what it shows"))
+        return file
+
     def fail_to_sign_in(self) -> None:
         wrong = {"password": self.words("a wrong password")}
         self.carols.post("/accounts/reauthenticate/", wrong)
@@ -234,6 +248,8 @@ class Company:
         reply = Message.objects.filter(conversation=conversation, role="assistant").latest("pk")
         note = {"rating": "down", "note": words("what she thinks of a reply")}
         done_at(carols, f"/replies/{reply.pk}/feedback/", **note)
+        self.attach(conversation)
+        carols.post("/files/", {"name": words("a file that never arrives"), "size": 9})
         carols.get("/search/", {"q": words("what she searches for")})
         carols.get("/conversations/", {"q": words("what she searches for")})
         done_at(carols, "/conversations/export/", ids=[str(conversation)])
@@ -306,7 +322,8 @@ async def converse(company: Company, words: Words, upstream: FakeUpstream) -> UU
             prompts = Message.objects.filter(conversation__user=company.carol, role="user")
             first = await prompts.afirst()
             sent = {"action": "edit", "edited": str(first.pk)} if first else {"action": "prompt"}
-            await tab.send(**sent, message=words(what))
+            file = await sync_to_async(company.attach)()
+            await tab.send(**sent, message=words(what), attached=str(file.pk))
             await tab.until_ended()
     await worker().until_saved()
     conversation: Conversation = await company.carol.conversations.aget()

@@ -52,8 +52,9 @@ class StoredFileQuerySet(models.QuerySet["StoredFile"]):
     def erase(self, ids: Collection[int]) -> tuple[int, int]:
         """Delete those of these files that are unused, and their thumbnails and pages, at once.
 
-        Call it outside of a transaction. Return how many were deleted, and of how many the storage
-        could not delete the bytes.
+        Call it outside of a transaction. `GRACE` does not apply: who is about to refer to one of
+        them gets an `IntegrityError` and repeats that. Return how many were deleted, and of how
+        many the storage could not delete the bytes.
         """
         deleted = failed = 0
         wanted = set(ids)

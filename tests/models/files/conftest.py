@@ -1,4 +1,4 @@
-"""A storage of files that is empty before each test, and a housekeeping of files alone."""
+"""A housekeeping of files alone."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -6,21 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.files.storage import InMemoryStorage, Storage
+from django.core.files.storage import Storage
 from django.utils import timezone
 
 from chatapp.models import Attachment, StoredFile
-from chatapp.models.files import storage
 from chatapp.models.files.abandoned import delete_abandoned
 
 OnCommit = Callable[..., AbstractContextManager[Any]]
-
-
-@pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Storage:
-    disk = InMemoryStorage()
-    monkeypatch.setattr(storage, "backend", lambda: disk)
-    return disk
 
 
 @pytest.fixture

@@ -1,0 +1,135 @@
+"""What is left of a file that is removed, at whatever moment."""
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from chatapp import documents
+from chatapp.documents import Document
+from chatapp.models import Attachment, FileContent, StoredFile
+from chatapp.models.files import storage
+from chatapp.models.files.abandoned import delete_abandoned
+from tests.support.attaching import send_part, stored_names, upload
+from tests.support.pictures import png
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("disk")]
+
+OnCommit = Callable[..., AbstractContextManager[Any]]
+
+
+def long_unused() -> None:
+    StoredFile.objects.update(used_at=timezone.now() - timedelta(hours=1))
+
+
+def test_an_image_that_is_its_own_thumbnail_is_deleted_when_unused(
+    alices: Client, django_capture_on_commit_callbacks: OnCommit
+) -> None:
+    image = upload(alices, "dot.png", png(8, 8))
+    assert alices.get(f"/files/{image.pk}/thumbnail/").status_code == 200
+    alices.post(f"/files/{image.pk}/remove/")
+    long_unused()
+    with django_capture_on_commit_callbacks(execute=True):
+        while StoredFile.objects.delete_unused():
+            pass
+    assert not stored_names()
+
+
+def test_nothing_is_kept_of_a_file_that_is_removed_while_it_is_read(
+    alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: object) -> Document:
+        Attachment.objects.all().delete()
+        return Document("text/plain", "Text", "", ("Sales fell",))
+
+    monkeypatch.setattr(documents, "read", read)
+    begun = alices.post("/files/", {"name": "notes.txt", "size": 5}).json()
+    send_part(alices, begun["id"], b"12345", 0)
+    assert not FileContent.objects.exists()
+    assert not stored_names()
+
+
+def test_a_part_that_arrives_after_its_file_was_removed_is_not_kept(
+    alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = alices.post("/files/", {"name": "notes.txt", "size": 5}).json()
+    replace = storage.replace
+
+    def replace_late(name: str, data: bytes) -> None:
+        Attachment.objects.all().delete()
+        replace(name, data)
+
+    monkeypatch.setattr(storage, "replace", replace_late)
+    assert send_part(alices, begun["id"], b"12345", 0).status_code == 404
+    assert not stored_names()
+
+
+def test_content_that_is_attached_again_is_not_deleted_at_that_moment(alices: Client) -> None:
+    first = upload(alices, "notes.txt", b"Sales fell")
+    long_unused()
+    Attachment.objects.filter(pk=first.pk).delete()
+    second = upload(alices, "copy.txt", b"Sales fell")
+    assert second.file_id == first.file_id
+    Attachment.objects.all().delete()
+    assert not StoredFile.objects.delete_unused()
+
+
+def test_temporary_files_of_a_process_that_died_are_deleted(
+    tmp_path: Path, settings: Settings
+) -> None:
+    settings.DATA_DIR = tmp_path
+    with storage.temporary_file() as (file, path):
+        file.write(b"being read")
+        lost = path.with_name(f"{storage.TEMPORARY}lost")
+        lost.write_bytes(b"lost")
+        an_hour_ago = time.time() - storage.TEMPORARY_SECONDS - 1
+        os.utime(lost, (an_hour_ago, an_hour_ago))
+        delete_abandoned()
+        assert list(tmp_path.iterdir()) == [path]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_failed_can_be_read_again_as_long_as_its_parts_are_kept(
+    alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(file: BytesIO) -> StoredFile:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(StoredFile, "store_file", fail)
+        failed = upload(alices, "notes.txt", b"Sales fell")
+    assert failed.state == Attachment.State.FAILED
+    delete_abandoned()
+    alices.post(f"/files/{failed.pk}/retry/")
+    failed.refresh_from_db()
+    assert (failed.state, failed.content and failed.content.text) == ("ready", "Sales fell")
+    assert len(stored_names()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_content_that_is_erased_just_before_it_is_attached_can_be_read_again(
+    alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was another person's only, who is erased at this moment."""
+    make_ready = Attachment.make_ready
+
+    def too_late(attachment: Attachment, content: FileContent) -> None:
+        StoredFile.objects.erase([content.file.pk])
+        make_ready(attachment, content)
+
+    with monkeypatch.context() as at_this_moment:
+        at_this_moment.setattr(Attachment, "make_ready", too_late)
+        failed = upload(alices, "notes.txt", b"Sales fell")
+    assert failed.state == Attachment.State.FAILED
+    alices.post(f"/files/{failed.pk}/retry/")
+    failed.refresh_from_db()
+    assert failed.state == Attachment.State.READY

@@ -56,7 +56,7 @@ async function openImage(opened) {
 }
 
 function prepare(dialog) {
-  zoomable(find(".stage"), (size) => { find("[data-zoom='0']").textContent = size; });
+  zoomable(find(".stage"), (size) => { find("[data-size]").textContent = size; });
   dialog.addEventListener("keydown", pressed);
   dialog.addEventListener("close", () => find(".stage").replaceChildren());
   find("form").addEventListener("submit", (event) => saveDescription(event, link));

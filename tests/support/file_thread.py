@@ -31,7 +31,8 @@ def stored(file, position):
     }})
     for page, data in enumerate(file["scanned"]):
         image = StoredFile.store(base64.b64decode(data))
-        PageImage.objects.create(content=content, position=page, file=image, width=300, height=424)
+        sized = {{"file": image, "width": 300, "height": 424}}
+        PageImage.objects.get_or_create(content=content, position=page, defaults=sized)
     return Attachment.objects.create(
         user=user, name=file["name"], size=file["size"] or stored.size, file=stored, state="ready"
     )

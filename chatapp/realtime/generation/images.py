@@ -22,7 +22,7 @@ FORMATS = {"image/jpeg": "JPEG", "image/png": "PNG"}
 JPEG_QUALITY, PNG_LEVEL = 85, 1  # other levels take up to three times as long
 
 # Not asyncio's own threads: with a slow storage, nothing else would get one of those.
-_threads = ThreadPoolExecutor(4, "images")
+_threads = ThreadPoolExecutor(2, "images")
 # They only read at the same time: each thread that computes keeps the event loop waiting for up to
 # 5 ms, Python's switch interval.
 _computing = Lock()

@@ -69,13 +69,9 @@ def joined(contents: Sequence[object]) -> object:
 
 
 def images_in(messages: Iterable[Mapping[str, Any]]) -> tuple[ImagePart, ...]:
-    return tuple(
-        part
-        for message in messages
-        if is_parts(content := message.get("content"))
-        for part in content
-        if isinstance(part, ImagePart)
-    )
+    contents = [one.get("content") for one in messages]
+    lists = [content for content in contents if type(content) is not str and is_parts(content)]
+    return tuple(part for parts in lists for part in parts if isinstance(part, ImagePart))
 
 
 def has_parts(messages: Iterable[Mapping[str, Any]]) -> bool:

@@ -1,18 +1,14 @@
 """What is left of a file that is removed, at whatever moment."""
 
-import os
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django import Settings
 
 from chatapp import documents
 from chatapp.documents import Document
@@ -81,21 +77,6 @@ def test_content_that_is_attached_again_is_not_deleted_at_that_moment(alices: Cl
     assert second.file_id == first.file_id
     Attachment.objects.all().delete()
     assert not StoredFile.objects.delete_unused()
-
-
-def test_temporary_files_of_a_process_that_died_are_deleted(
-    tmp_path: Path, settings: Settings
-) -> None:
-    settings.DATA_DIR = tmp_path
-    with storage.temporary_file() as (file, path):
-        file.write(b"being read")
-        lost = path.with_name(f"{storage.TEMPORARY}lost")
-        lost.write_bytes(b"lost")
-        an_hour_ago = time.time() - storage.TEMPORARY_SECONDS - 1
-        os.utime(lost, (an_hour_ago, an_hour_ago))
-        delete_abandoned()
-        assert list(tmp_path.iterdir()) == [path]
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_that_failed_can_be_read_again_as_long_as_its_parts_are_kept(

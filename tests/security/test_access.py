@@ -84,6 +84,7 @@ TABLE = {
     "prompts/<uuid:pk>/text/": OWNER,
     "files/": POSTED,
     "files/draft/": MEMBERS,
+    "files/viewer/": MEMBERS,
     **{f"files/<uuid:pk>/{what}": READABLE for what in ("", "image/", "thumbnail/", "text/")},
     "files/<uuid:pk>/page/<int:position>/": READABLE,
     **{f"files/<uuid:pk>/{act}/": POSTED for act in ("part", "retry", "remove", "pages")},

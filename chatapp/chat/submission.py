@@ -90,6 +90,9 @@ async def start(turn: Turn, viewer: Viewer) -> None:
     thread, drawn once for all of them. A tab that shows an earlier part of the conversation stays
     there, except the one that sent the prompt.
     """
+    if turn.prompt.file_count:
+        for draft in (turn.conversation.pk, None):  # a first prompt sends those of a new chat
+            worker().draft_changed(turn.conversation.user_id, draft)
     showing = worker().viewers.showing(turn.conversation.pk)
     html_of = await pool.arendered(fragments.texts_of([turn.prompt]), PROMPT_PATIENCE_SECONDS)
     is_behind = not all(_is_at(turn, tab) or _stays(tab, viewer) for tab in showing)

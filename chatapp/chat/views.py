@@ -34,6 +34,7 @@ from chatapp.models import (
     Suggestion,
     ThreadPage,
     Upstream,
+    Usage,
     User,
     audit,
     permitted,
@@ -92,6 +93,7 @@ def chat_page(
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
         "filed": sidebar.filed(request, project.pk) if project else None,
         "limit_warning": warning(quota_usages(request.user)),
+        **_draft(request.user, conversation, view),
         "policy": ReviewPolicy.at(conversation.created_at) if conversation else ReviewPolicy.now(),
     }
     if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):
@@ -99,6 +101,16 @@ def chat_page(
     context |= sidebar.context_of(request)
     context["socket_url"] = _socket_url(view)
     return render(request, "chat/page.html", context)
+
+
+def _draft(
+    person: User, conversation: Conversation | None, view: ThreadPage | None
+) -> dict[str, object]:
+    """Return the context of the files that wait in the composer."""
+    drafted = person.attachments.drafted(conversation.pk if conversation else None)
+    attachments = list(drafted.for_chips())
+    head = view.end.pk if view and view.end and attachments else None
+    return {"attachments": attachments, "used_tokens": Usage.context_tokens(person, head)}
 
 
 NO_NOTES: dict[str, object] = {"notice": "", "says_closing_stops": False}

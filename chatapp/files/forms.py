@@ -8,9 +8,11 @@ from django.template.defaultfilters import filesizeformat
 
 from chatapp.models.files.attachments import Attachment
 from chatapp.text.file_names import clean_file_name
+from chatapp.text.multiline import MultilineField
 
 EMPTY = "This file is empty."
 TOO_LARGE = "This file has {}. The limit is {}."
+TOO_LONG = "This text has {:,} characters. The limit is {:,}."
 NOT_PAGES = "Write a page such as 3, or a range such as 1-10."
 
 
@@ -20,6 +22,7 @@ class UploadForm(forms.Form):
     name = forms.CharField(strip=False, required=False)
     size = forms.IntegerField(min_value=0)
     conversation = forms.UUIDField(required=False)
+    resumed = forms.UUIDField(required=False)  # an upload that stopped, if it is the same file
 
     def clean_name(self) -> str:
         return clean_file_name(self.cleaned_data["name"])
@@ -56,6 +59,20 @@ class PagesForm(forms.Form):
         if not 1 <= first <= last <= self._count:
             raise forms.ValidationError(f"This file has pages 1 to {self._count}.")
         return first, last
+
+
+class TextForm(forms.Form):
+    """The new text of a plain text file."""
+
+    text = MultilineField(strip=False, required=False)
+
+    def clean_text(self) -> str:
+        text: str = self.cleaned_data["text"]
+        if not text.strip():
+            raise forms.ValidationError(EMPTY)
+        if len(text) > (most := settings.CHATAPP_FILE_CHARACTERS):
+            raise forms.ValidationError(TOO_LONG.format(len(text), most))
+        return text
 
 
 class AltForm(forms.Form):

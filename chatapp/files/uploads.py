@@ -17,9 +17,9 @@ from django.template.defaultfilters import filesizeformat
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatapp.files.forms import AltForm, PagesForm, UploadForm
-from chatapp.files.reading import NOT_STORED, start_reading
-from chatapp.models import Attachment, Conversation, User
+from chatapp.files.forms import AltForm, PagesForm, TextForm, UploadForm
+from chatapp.files.reading import NOT_STORED, start_reading, stored_text
+from chatapp.models import Attachment, Conversation, Usage, User
 from chatapp.models.files import storage
 from chatapp.models.files.attachments import AttachmentQuerySet, part_bytes
 from chatapp.models.refusals import Refused
@@ -37,15 +37,19 @@ FULL = (
 @login_required
 def draft(request: HttpRequest) -> HttpResponse:
     """The attachments in the draft of a conversation, or of a new chat."""
+    assert isinstance(request.user, User)
     form = DraftForm(request.GET)
-    conversation = form.cleaned_data["conversation"] if form.is_valid() else None
-    attachments = _own(request).drafted(conversation).select_related("file__content__thumbnail")
-    context = {"attachments": attachments, "conversation": conversation}
+    place = form.cleaned_data if form.is_valid() else {"conversation": None, "parent": None}
+    context = {
+        "attachments": _own(request).drafted(place["conversation"]).for_chips(),
+        "used_tokens": Usage.context_tokens(request.user, place["parent"]),
+    }
     return render(request, "files/_draft.html", context)
 
 
 class DraftForm(forms.Form):
     conversation = forms.UUIDField(required=False)
+    parent = forms.UUIDField(required=False)  # the message that the prompt will follow
 
 
 @require_POST
@@ -61,24 +65,35 @@ def begin(request: HttpRequest) -> HttpResponse:
     except Refused as refused:
         return _refusal(str(refused))
     worker().draft_changed(request.user.pk, attachment.conversation_id)
-    return JsonResponse({"id": str(attachment.pk), "part": part_bytes(), "received": 0}, status=201)
+    told = {"id": str(attachment.pk), "part": part_bytes(), "received": attachment.received}
+    return JsonResponse(told, status=201)
 
 
 @transaction.atomic
-def _begun(person: User, name: str, size: int, conversation: UUID | None) -> Attachment:
+def _begun(
+    person: User, name: str, size: int, conversation: UUID | None, resumed: UUID | None
+) -> Attachment:
     # Locked, so that several uploads at once can't exceed the limits together.
     User.objects.select_for_update(no_key=True).get(pk=person.pk)
     if conversation:
         Conversation.own(person, conversation)
-    if person.attachments.drafted(conversation).count() >= settings.CHATAPP_FILES_PER_MESSAGE:
+    drafted = person.attachments.drafted(conversation)
+    stopped = drafted.filter(state=Attachment.State.UPLOADING, name=name, size=size)
+    if resumed and (found := stopped.filter(pk=resumed).first()):
+        return found
+    if drafted.count() >= settings.CHATAPP_FILES_PER_MESSAGE:
         raise Refused(TOO_MANY.format(settings.CHATAPP_FILES_PER_MESSAGE))
+    _check_room(person, size)
+    return Attachment.objects.create(
+        user=person, conversation_id=conversation, name=name, size=size
+    )
+
+
+def _check_room(person: User, size: int) -> None:
     used, allowed = person.attachments.stored_bytes(), settings.CHATAPP_FILE_BYTES_PER_PERSON
     if used + size > allowed:
         figures = {"used": used, "allowed": allowed, "size": size}
         raise Refused(FULL.format(**{key: filesizeformat(n) for key, n in figures.items()}))
-    return Attachment.objects.create(
-        user=person, conversation_id=conversation, name=name, size=size
-    )
 
 
 @require_http_methods(["PATCH"])
@@ -153,6 +168,25 @@ def choose_pages(request: HttpRequest, pk: UUID) -> HttpResponse:
     if not form.is_valid():
         return _refusal(str(form.errors["pages"][0]))
     return _after(partial(Attachment.choose_pages, pages=form.cleaned_data["pages"]), attachment)
+
+
+@require_POST
+@login_required
+def replace_text(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Replace the text of a drafted plain text file, such as a long paste."""
+    assert isinstance(request.user, User)
+    attachment = get_object_or_404(_own(request).editable(), pk=pk)
+    form = TextForm(request.POST)
+    if not form.is_valid():
+        return _refusal(str(form.errors["text"][0]))
+    text = form.cleaned_data["text"]
+    try:
+        _check_room(request.user, len(text.encode()) - attachment.size)
+        return _after(lambda one: one.replace_content(stored_text(text)), attachment)
+    except Refused as refused:
+        return _refusal(str(refused))
+    except OSError:
+        return HttpResponse(NOT_STORED, status=507, content_type="text/plain; charset=utf-8")
 
 
 @require_POST

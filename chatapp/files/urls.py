@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from chatapp.files import serving, uploads, viewing
+from chatapp.files import serving, texts, uploads, viewing
 
 urlpatterns = [
     path("", uploads.begin, name="new-file"),
@@ -16,6 +16,6 @@ urlpatterns = [
     path("<uuid:pk>/describe/", uploads.describe, name="describe-file"),
     path("<uuid:pk>/image/", serving.image, name="file-image"),
     path("<uuid:pk>/thumbnail/", serving.thumbnail, name="file-thumbnail"),
-    path("<uuid:pk>/text/", viewing.text, name="file-text"),
+    path("<uuid:pk>/text/", texts.text, name="file-text"),
     path("<uuid:pk>/page/<int:position>/", serving.page_image, name="file-page"),
 ]

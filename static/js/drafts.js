@@ -5,9 +5,10 @@
 
 import { keep, kept, names } from "./account.js";
 import { newId } from "./ids.js";
-import { fillAbove, written } from "./message-box.js";
+import { box, fillAbove, joined } from "./message-box.js";
 import { conversation } from "./page.js";
-import { bubbleOf, putBack, unanswered } from "./prompt.js";
+import { bubbleOf } from "./pending-bubble.js";
+import { putBack, unanswered } from "./prompt.js";
 import { editAgain } from "./reopened-editor.js";
 import { OURS } from "./untrusted-html.js";
 
@@ -20,11 +21,9 @@ let letGo = () => {};
 function keepDraft() {
   const sent = unanswered();
   const { edited, message, attached } = document.querySelector(`.editor${OURS}`)?.elements ?? {};
-  const [text, pasted] = written();
   const draft = {
-    text,
-    pasted,
-    sent: sent ? [sent.id, ...sent.parts] : undefined,
+    text: box().value,
+    sent: sent ? [sent.id, sent.text] : undefined,
     sentEdit: sent?.edited,
     edit: edited ? [edited.value, message.value, attached.value] : undefined,
   };
@@ -60,8 +59,8 @@ function takeIfLeft(other) {
 function take(other) {
   const { text, pasted, sent, sentEdit, edit: edited } = JSON.parse(kept(other) ?? "{}");
   const isLost = sent && !bubbleOf(sent[0]);
-  fillAbove(text, pasted);
-  if (isLost) putBack(sent[0], sent.slice(1), edited ? "" : sentEdit);
+  fillAbove(joined(text, pasted)); // version 0.5 kept a long paste apart
+  if (isLost) putBack(sent[0], joined(...sent.slice(1)), edited ? "" : sentEdit);
   if (edited) editAgain(...edited);
   keepDraft();
   keep(other, "");
@@ -69,7 +68,7 @@ function take(other) {
 
 // Text typed for a deleted conversation stays in the box, which now belongs to the new chat.
 function moveOn() {
-  fillAbove(...(unanswered()?.parts ?? []));
+  fillAbove(unanswered()?.text);
   keep(name, "");
 }
 

@@ -4,7 +4,7 @@
 
 import { announce } from "./announcements.js";
 import { OURS } from "./untrusted-html.js";
-import { box, fillAbove, written } from "./message-box.js";
+import { box, fillAbove } from "./message-box.js";
 import { say } from "./page.js";
 import { draw, editor, field } from "./prompt-editor.js";
 import { sends } from "./send-by.js";
@@ -64,7 +64,7 @@ document.addEventListener("keydown", (event) => {
   if (document.querySelector(":modal, :popover-open")) return;
   const { key, target } = event;
   const isPlain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
-  const isEmptyBox = target === box() && !written().join("");
+  const isEmptyBox = target === box() && !target.value;
   const last = [...document.querySelectorAll(`#messages [data-edit]${OURS}`)].at(-1);
   if (target === field() && sends(event)) editor().requestSubmit();
   else if (isPlain && key === "Escape" && edited) cancel();

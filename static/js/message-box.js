@@ -1,6 +1,5 @@
 // The message box: grows with its text, is filled by suggestions, and fires `chat:typed` on the
-// document at each change, also by scripts. A message has two parts: what was typed, and a long pasted
-// text next to the box (pasting.js), which is sent below it.
+// document at each change, also by scripts.
 
 const FINE_POINTER = matchMedia("(pointer: fine)"); // focusing opens no on-screen keyboard
 const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
@@ -10,27 +9,18 @@ const RIGHT_TO_LEFT =
 export const box = () => document.getElementById("message");
 export const form = () => document.getElementById("composer");
 
-const pasted = () => document.getElementById("pasted-text");
-export const written = () => [box().value, pasted().value];
-export const isEmpty = () => !written().some((part) => part.trim());
+export const isEmpty = () => !box().value.trim() && !form().elements.attached.value;
 export const joined = (...parts) => parts.filter(Boolean).join("\n\n");
 
-export function fill(typed, besides = "") {
-  box().value = typed;
-  box().setSelectionRange(typed.length, typed.length);
-  attach(besides);
-}
-
-export function attach(text) {
-  pasted().value = text;
-  document.getElementById("pasted").hidden = !text;
-  document.getElementById("pasted-length").textContent = grouped(charactersIn(text));
+export function fill(text) {
+  box().value = text;
+  box().setSelectionRange(text.length, text.length);
   changed();
 }
 
 // Returned text goes above what was typed meanwhile.
-export function fillAbove(...parts) {
-  if (parts.some(Boolean)) fill(...written().map((part, number) => joined(parts[number], part)));
+export function fillAbove(text) {
+  if (text) fill(joined(text, box().value));
 }
 
 // Counts a surrogate pair as one character, as Python does.
@@ -38,10 +28,10 @@ const charactersIn = (text) =>
   text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 
 // Like toLocaleString("en"), whose first call is slower than everything else here.
-const grouped = (number) => `${number}`.replace(/\B(?=(\d{3})+$)/g, ",");
+export const grouped = (number) => `${number}`.replace(/\B(?=(\d{3})+$)/g, ",");
 
 // Why the text is too long to be sent, or an empty string.
-export function tooLong(text = joined(...written())) {
+export function tooLong(text = box().value) {
   const most = Number(box().dataset.mostCharacters);
   const length = charactersIn(text);
   if (length <= most) return "";

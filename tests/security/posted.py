@@ -72,6 +72,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "files/": {"name": "notes.txt", "size": "9"},
     "files/<uuid:pk>/pages/": {"pages": "1"},
     "files/<uuid:pk>/describe/": {"alt": "A field"},
+    "files/<uuid:pk>/text/": {"text": "New"},
     "accounts/login/": {"login": "alice", "password": PASSWORD},
     "accounts/signup/": {"email": "eve@example.org"},
     "accounts/password/change/": {"oldpassword": PASSWORD, **NEW_TWICE},

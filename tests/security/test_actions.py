@@ -79,6 +79,7 @@ ACTIONS = {
     "files/<uuid:pk>/remove/": Gates(OWNER, HERS),
     "files/<uuid:pk>/pages/": Gates(OWNER, HERS),
     "files/<uuid:pk>/describe/": Gates(OWNER, HERS),
+    "files/<uuid:pk>/text/": Gates(OWNER, HERS),
     # Joining and leaving
     "setup/<str:token>/": Gates(ANYBODY, "person.added person.signed_in"),
     "invitation/<str:token>/": Gates(ANYBODY, "person.joined person.signed_in"),

@@ -126,6 +126,19 @@ class Usage(models.Model):
         return usage
 
     @classmethod
+    def context_tokens(cls, user: User, message: UUID | None) -> int:
+        """Return the tokens of a branch that ends with this message, as its last reply has them.
+
+        The message is a reply, or a prompt whose replies stand side by side.
+        """
+        if message is None:
+            return 0
+        here = models.Q(message=message) | models.Q(message__parent=message)
+        replies = cls.objects.filter(here, user=user, kind=cls.Kind.REPLY)
+        tokens = models.F("prompt_tokens") + models.F("completion_tokens")
+        return replies.aggregate(most=models.Max(tokens))["most"] or 0
+
+    @classmethod
     def nothing(cls) -> Self:
         """Return the usage of a reply that ended before its upstream was asked."""
         return cls.estimated(Estimate(TokenUsage(0, 0, 0), TokenUsage(0, 0, 0)))

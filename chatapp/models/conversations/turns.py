@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from chatapp.db.statements import Query, build
 from chatapp.models.accounts.users import User
 from chatapp.models.billing import reservations
+from chatapp.models.billing.prices import Price
 from chatapp.models.billing.reservations import Reservation
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.branch_history import BranchHistory
@@ -27,8 +28,13 @@ from chatapp.models.platform.tool_servers import ToolServer
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 from chatapp.models.policies.review_policies import ReviewPolicy
 from chatapp.models.refusals import Refused
-from chatapp.upstream.wire.estimates import PromptSize
+from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
+
+TOO_LONG = (
+    "With its files, this has about {:,} tokens, and {name} takes {most:,}. Send only some of the "
+    "pages, remove a file, or choose another model; your text and your files are kept."
+)
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,8 @@ class Prompt:
             attach(attached, prompt.pk)
             prompt.load_files()
             policy = None if before.end else ReviewPolicy.at(conversation.created_at)
+            if attached:
+                _check_contexts(before, prompt, replies)
             admitted = _reserve(user, before, prompt, replies)
         turn, *beside = (
             Turn(
@@ -269,13 +277,26 @@ def _reserve(
     `Refused`."""
 
     def prompt_tokens(reply: Message) -> int:
-        instructions = prompt.conversation.instructions
-        history = Turn(before, prompt, reply, instructions=instructions).history
-        side = reply.upstream.image_side if reply.upstream else None
-        size = PromptSize.of(history, image_side=side)
+        size = _prompt_size(before, prompt, reply)
         return size.upper_tokens + reservations.tools_of(reply.upstream_id)
 
     return reservations.admit(user.pk, replies, prompt_tokens)
+
+
+def _check_contexts(before: BranchHistory, prompt: Message, replies: Sequence[Message]) -> None:
+    """Raise `Refused` if files are too long for the context of a model, as far as it is known."""
+    for reply in replies:
+        most = Price.context_of(reply.upstream_id, reply.model)
+        tokens = _prompt_size(before, prompt, reply).tokens(BYTES_PER_TOKEN, MIDDLE) if most else 0
+        if most and tokens > most:
+            raise Refused(TOO_LONG.format(tokens, name=reply.model, most=most))
+
+
+def _prompt_size(before: BranchHistory, prompt: Message, reply: Message) -> PromptSize:
+    instructions = prompt.conversation.instructions
+    history = Turn(before, prompt, reply, instructions=instructions).history
+    side = reply.upstream.image_side if reply.upstream else None
+    return PromptSize.of(history, image_side=side)
 
 
 def _finishes(conversation: Conversation, user: User) -> bool:

@@ -29,6 +29,8 @@ from chatapp.upstream.wire.history import History
 MAX_PART_BYTES = 1024 * 1024
 ABANDONED = timedelta(days=1)  # after which nothing goes on with an upload
 UNREAD_KEPT = timedelta(days=7)  # how long a draft keeps a file that could not be read
+MAX_CHOICES = 50  # of last pages, in `pages_and_tokens`
+PLAIN_TEXT = "text/plain"
 
 INTERRUPTED = "The server was restarted while it read this file. Try again."
 NOT_READY = "“{}” is not ready to be sent yet. Wait until it has been read, or remove it."
@@ -45,6 +47,15 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
     def drafted(self, conversation: uuid.UUID | None) -> Self:
         """Those in the draft of a conversation, or of a new chat (None)."""
         return self.filter(message=None, conversation=conversation)
+
+    def for_chips(self) -> Self:
+        """The same, with all that the chips in the composer show, and without the texts."""
+        return self.select_related("file__content__thumbnail").defer("file__content__text")
+
+    def editable(self) -> Self:
+        """Those whose text can be edited: plain text files in a draft."""
+        plain = models.Q(file__content__media_type=PLAIN_TEXT)
+        return self.filter(plain, state=Attachment.State.READY, message=None)
 
     def stored_bytes(self) -> int:
         """Return the bytes of their files, each content once, and of uploads that are not read."""
@@ -202,6 +213,37 @@ class Attachment(models.Model):
         self.first_page, self.last_page = pages
         self.tokens = self._tokens()
         self.save(update_fields=["first_page", "last_page", "tokens", "changed_at"])
+
+    def replace_content(self, content: FileContent) -> None:
+        """Use another content instead, all of it."""
+        self.file, self.size = content.file, content.file.size
+        self.file.content = content
+        self.first_page = self.last_page = 0
+        self.tokens = self._tokens()
+        self.save(update_fields=["file", "size", "first_page", "last_page", "tokens", "changed_at"])
+
+    @property
+    def is_editable(self) -> bool:
+        return bool(self.content and self.content.media_type == PLAIN_TEXT)
+
+    @property
+    def pages_and_tokens(self) -> list[tuple[int, int]]:
+        """Return last pages to send, each with the tokens from the first sent page through it.
+
+        There are few of them, as estimates, so that the page can offer pages that fit.
+        """
+        first, last = self.page_range
+        if not self.content or first == last:
+            return []
+        ends = [0, *self.content.page_ends]
+        start, length = ends[first - 1], ends[last] - ends[first - 1]
+        step = -(-(last - first) // MAX_CHOICES)
+        return [
+            (page, self.tokens * (ends[page] - start) // length)
+            if length
+            else (page, self.tokens * (page - first + 1) // (last - first + 1))
+            for page in range(first, last, step)
+        ]
 
     def _tokens(self) -> int:
         """Estimate the tokens of what is sent."""

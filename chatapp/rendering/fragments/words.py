@@ -176,6 +176,17 @@ def left_out_sentence(extras: Extras) -> str:
     return f"{pieces} left out: {extras.left_out_words}."
 
 
+def file_size(size: int) -> str:
+    """Format a size in bytes: 1.2 MB."""
+    return filesizeformat(size)
+
+
+def about(count: int) -> str:
+    """Round an estimate to two significant digits: 5,200."""
+    step = 10 ** max(len(str(count)) - 2, 0)
+    return f"{(count + step // 2) // step * step:,}"
+
+
 def thousands(count: int) -> str:
     return f"{count:,}"
 

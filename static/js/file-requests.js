@@ -1,0 +1,53 @@
+// Requests about files. They wait while the network is lost, the server is down or has had too many
+// requests, and then go on. A sign-out ends them.
+
+import { endSignedOut } from "./connection.js";
+
+const FIRST = 500, LONGEST = 30_000; // ms between tries
+const MAX_FAILURES = 5; // answers of a server that fails
+
+const token = () => document.querySelector("#selection [name=csrfmiddlewaretoken]").value;
+
+// Returns the response: a success, or a refusal, whose body is a sentence. Throws if there is none.
+export async function ask(url, method, body, { headers, signal } = {}) {
+  for (let tries = 0, failures = 0; ; tries += 1) {
+    const options = { method, body, signal, redirect: "manual" };
+    options.headers = { "X-CSRFToken": token(), "HX-Request": "true", ...headers };
+    const answer = await fetch(url, options).catch((error) => lost(error));
+    if (answer?.type === "opaqueredirect") throw signedOut();
+    if (answer?.status >= 500 && answer.status !== 507 && (failures += 1) === MAX_FAILURES) throw new Error(url);
+    if (answer && answer.status !== 429 && (answer.status < 500 || answer.status === 507)) return answer;
+    const asked = Number(answer?.headers.get("Retry-After") ?? 0) * 1000;
+    await pause(asked || Math.min(FIRST * 2 ** tries, LONGEST), signal);
+  }
+}
+
+function lost(error) {
+  if (error.name === "AbortError") throw error;
+}
+
+function signedOut() {
+  endSignedOut();
+  return new Error("signed out");
+}
+
+function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    setTimeout(resolve, ms);
+    addEventListener("online", resolve, { once: true });
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+// Returns a sentence that says why the request was refused, or an empty string.
+export async function post(url, fields = {}) {
+  const answer = await ask(url, "POST", new URLSearchParams(fields)).catch(() => null);
+  if (answer?.ok) return "";
+  return answer?.status === 422 || answer?.status === 507 ? answer.text() : FAILED[answer?.status] ?? FAILED.other;
+}
+
+const FAILED = {
+  404: "This file is no longer in the draft.",
+  413: "This text is too long to be saved here.",
+  other: "That didn't work. Nothing was changed. Try again in a moment.",
+};

@@ -1,0 +1,18 @@
+// A prompt in the thread from the moment it is sent until the server has drawn it.
+
+export const bubbleOf = (id) => document.getElementById(`m-${id}`);
+
+export function drawBubble({ id, text, files }) {
+  const bubble = document.createElement("div");
+  bubble.className = "prompt pending";
+  bubble.id = `m-${id}`;
+  bubble.dataset.message = id;
+  bubble.innerHTML = '<h2 class="visually-hidden">You</h2><div class="bubble prose"></div>';
+  bubble.lastChild.append(...files.map((name) => written("sent-file", name)));
+  if (text) bubble.lastChild.append(written("typed", text));
+  document.getElementById("messages").append(bubble);
+}
+
+function written(className, textContent) {
+  return Object.assign(document.createElement("div"), { className, dir: "auto", textContent });
+}

@@ -1,0 +1,74 @@
+// Holds a prompt back until its files have been uploaded and read, then sends it by itself. Send or
+// Escape cancels that. A file that failed, or files that are too much for the model, keep it back.
+
+import { announce } from "./announcements.js";
+import { chips, nameOf } from "./attachments.js";
+import { form } from "./message-box.js";
+import { conversation, say } from "./page.js";
+
+const arriving = new Set(); // {conversation, count, end()}: files that are being announced
+let isWaiting = false;
+
+// Makes prompts wait until these files have chips; `count` says how many have not been announced yet.
+export function arrive(count) {
+  const files = { conversation: conversation(), count };
+  files.end = () => {
+    arriving.delete(files);
+    settle();
+  };
+  arriving.add(files);
+  return files;
+}
+
+const arrivingHere = () => [...arriving].filter((files) => files.conversation === conversation());
+const unread = () => chips().filter(({ dataset }) => ["uploading", "reading"].includes(dataset.state));
+
+export const awaitsFiles = () => arrivingHere().length + unread().length > 0;
+
+function problem() {
+  const failed = chips().find(({ dataset }) => dataset.state === "failed");
+  if (failed) return `“${nameOf(failed)}” can't be sent. Remove it or try again, then send.`;
+  return document.getElementById("files-cost").dataset.refuses ?? "";
+}
+
+// Whether the prompt can't be sent now. If it only has to wait, sends it later.
+export function holdsBack() {
+  if (isWaiting) cancel();
+  else if (problem()) say(problem());
+  else if (awaitsFiles()) isWaiting = true;
+  else return false;
+  show();
+  return true;
+}
+
+function show() {
+  const line = document.getElementById("files-waiting");
+  const count = arrivingHere().reduce((sum, files) => sum + files.count, unread().length) || 1;
+  line.hidden = !isWaiting;
+  const files = count === 1 ? "1 file" : `${count} files`;
+  line.firstElementChild.textContent = isWaiting ? `Waiting for ${files}…` : "";
+}
+
+function cancel() {
+  isWaiting = false;
+  show();
+  announce("Not sent. Your message is still here.");
+}
+
+function settle() {
+  show();
+  if (!isWaiting || (awaitsFiles() && !problem())) return;
+  isWaiting = false;
+  form().requestSubmit();
+}
+
+document.addEventListener("chat:files", settle);
+document.addEventListener("chat:shown", () => (isWaiting = false));
+document.addEventListener("click", ({ target }) => {
+  if (isWaiting && target.closest?.(".files-waiting button")) cancel();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !isWaiting || document.querySelector(":modal, :popover-open")) return;
+  event.preventDefault();
+  cancel();
+}, true);

@@ -1,0 +1,551 @@
+"""Attaching files in the composer: what a person sees and does until the prompt is sent."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import FilePayload, Locator, Route, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.test_accessible import expect_accessible
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Person, Server, Site
+from tests.support.pictures import png
+
+PARTS = re.compile(r"/files/[0-9a-f-]+/part/$")
+MIB = 1024 * 1024
+SMALL, LARGE = "small-model", "large-model"
+LISTED = [
+    {
+        "id": SMALL,
+        "context_length": 2000,
+        "architecture": {"input_modalities": ["text"]},
+        "supported_parameters": ["tools"],
+    },
+    {
+        "id": LARGE,
+        "context_length": 200_000,
+        "architecture": {"input_modalities": ["text", "image"]},
+    },
+]
+TEN_PAGES = """
+from chatapp.models import FileContent
+for content in FileContent.objects.filter(text__startswith="Ten pages"):
+    length = len(content.text)
+    content.page_ends = [length * page // 10 for page in range(1, 11)]
+    content.unit = "Page"
+    content.save()
+"""
+LONG = "\n\n".join(f"Line {number} of a log." for number in range(400))
+PASTED = "Pasted text.txt"
+
+
+def file(name: str, data: bytes | str = "Some notes.") -> FilePayload:
+    data = data.encode() if isinstance(data, str) else data
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+
+
+def attach(tab: Tab, *files: FilePayload) -> None:
+    with tab.page.expect_file_chooser() as chooser:
+        tab.page.get_by_role("button", name="Attach files").click()
+    chooser.value.set_files(list(files))
+
+
+def chips(tab: Tab) -> Locator:
+    return tab.page.get_by_role("list", name="Attached files").get_by_role("listitem")
+
+
+def chip(tab: Tab, name: str) -> Locator:
+    return chips(tab).filter(has_text=name)
+
+
+def button(tab: Tab, name: str) -> Locator:
+    return tab.page.get_by_role("button", name=name, exact=True)
+
+
+def expect_state(tab: Tab, name: str, state: str = "ready") -> None:
+    expect(chip(tab, name)).to_have_attribute("data-state", state)
+
+
+def content(upstream: FakeUpstream) -> Any:
+    return upstream.chat_requests[-1].body["messages"][-1]["content"]
+
+
+class Held:
+    """Parts of uploads that are held back until they are released."""
+
+    def __init__(self, tab: Tab) -> None:
+        self._tab = tab
+        self._routes: list[Route] = []
+        self._is_open = False
+        tab.page.route(PARTS, self._take)
+
+    def until(self, count: int = 1) -> None:
+        while len(self._routes) < count:
+            self._tab.page.evaluate("new Promise(requestAnimationFrame)")
+
+    def let_one_through(self) -> None:
+        self._routes.pop(0).continue_()
+
+    def release(self) -> None:
+        self._is_open = True
+        while self._routes:
+            self.let_one_through()
+
+    def forget(self) -> None:
+        """Hold nothing any more; the page that sent what was held has gone."""
+        self._is_open = True
+        self._routes.clear()
+
+    def _take(self, route: Route) -> None:
+        if self._is_open:
+            route.continue_()
+        else:
+            self._routes.append(route)
+
+
+def transfer(tab: Tab, event: str, target: str, name: str, text: str, kind: str) -> None:
+    """Fire an event of the clipboard or of a drag that brings one file, or a text if no name."""
+    tab.page.evaluate(
+        """([event, target, name, text, kind]) => {
+          const data = new DataTransfer();
+          const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
+          if (name) data.items.add(new File([bytes], name, { type: kind }));
+          else data.setData("text/plain", text);
+          const options = { bubbles: true, cancelable: true };
+          const made = event === "paste"
+            ? new ClipboardEvent(event, { ...options, clipboardData: data })
+            : new DragEvent(event, { ...options, dataTransfer: data });
+          document.querySelector(target).dispatchEvent(made);
+        }""",
+        [event, target, name, text, kind],
+    )
+
+
+# ---- attaching
+
+
+def test_a_file_is_attached_and_sent_with_the_prompt(tab: Tab, upstream: FakeUpstream) -> None:
+    attach(tab, file("notes.txt", "The sky is green. " * 20))
+    expect_state(tab, "notes.txt")
+    expect(chip(tab, "notes.txt")).to_contain_text("Text · 360")
+    expect(chip(tab, "notes.txt")).to_contain_text(re.compile(r"about \d+ tokens"))
+    expect(tab.page.locator("#files-tokens")).to_have_text(re.compile(r"About \d+ tokens"))
+    expect(tab.page.locator("#announcer")).to_contain_text("notes.txt ready to be sent.")
+    tab.ask("What colour?")
+    tab.expect_ending("complete")
+    document, prompt = content(upstream)
+    assert "The sky is green." in document["text"]
+    assert prompt["text"] == "What colour?"
+    expect(chips(tab)).to_have_count(0)
+
+
+def test_files_alone_can_be_sent_and_the_bubble_shows_their_names(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    attach(tab, file("one.txt", "First"), file("two.txt", "Second"))
+    expect_state(tab, "two.txt")
+    expect_state(tab, "one.txt")
+    tab.message.press("Enter")
+    tab.expect_ending("complete")
+    first, second = content(upstream)
+    assert "First" in first["text"]
+    assert "Second" in second["text"]
+
+
+def test_an_image_is_pasted(tab: Tab) -> None:
+    picture = png(8, 8).decode("latin-1")
+    transfer(tab, "paste", "#message", "image.png", picture, "image/png")
+    expect_state(tab, "image.png")
+    thumbnail = chip(tab, "image.png").locator("img")
+    expect(thumbnail).to_have_js_property("naturalWidth", 8)
+
+
+def test_a_file_is_dropped_anywhere_on_the_page(tab: Tab) -> None:
+    overlay = tab.page.get_by_text("Drop files to attach them")
+    transfer(tab, "dragenter", "#sidebar", "notes.txt", "Some notes.", "text/plain")
+    expect(overlay).to_be_visible()
+    transfer(tab, "drop", "#sidebar", "notes.txt", "Some notes.", "text/plain")
+    expect(overlay).to_be_hidden()
+    expect_state(tab, "notes.txt")
+
+
+def test_a_dragged_text_is_left_to_the_browser(tab: Tab) -> None:
+    transfer(tab, "dragenter", "#sidebar", "", "Some notes.", "text/plain")
+    expect(tab.page.locator("html[data-dropping]")).to_have_count(0)
+    transfer(tab, "drop", "#message", "", "Some notes.", "text/plain")
+    attach(tab, file("notes.txt"))
+    expect_state(tab, "notes.txt")
+    expect(chips(tab)).to_have_count(1)
+
+
+def test_twenty_files_are_attached_at_once_and_the_next_is_refused(desk: Desk, tab: Tab) -> None:
+    desk.expect_error("422")
+    attach(tab, *(file(f"{number}.txt", f"Number {number}") for number in range(20)))
+    expect(tab.page.locator(".chip[data-state=ready]")).to_have_count(20)
+    names = chips(tab).locator(".chip-name").all_text_contents()
+    assert names == [f"{number}.txt" for number in range(20)]
+    attach(tab, file("more.txt"))
+    expect(tab.problem).to_contain_text("“more.txt”: A message can have 20 files at most.")
+    expect(chips(tab)).to_have_count(20)
+
+
+def test_a_file_is_removed_by_keyboard(tab: Tab) -> None:
+    attach(tab, file("one.txt"), file("two.txt"))
+    expect_state(tab, "two.txt")
+    tab.message.press("Shift+Tab")
+    expect(button(tab, "Attach files")).to_be_focused()
+    button(tab, "Remove one.txt").focus()
+    tab.page.keyboard.press("Enter")
+    expect(chips(tab)).to_have_count(1)
+    expect(button(tab, "Remove two.txt")).to_be_focused()
+    tab.page.keyboard.press("Enter")
+    expect(chips(tab)).to_have_count(0)
+    expect(tab.message).to_be_focused()
+
+
+# ---- uploading
+
+
+def test_an_upload_shows_its_progress_and_can_be_cancelled(tab: Tab) -> None:
+    held = Held(tab)
+    attach(tab, file("large.txt", "x" * (2 * MIB)))
+    expect(chip(tab, "large.txt").get_by_role("progressbar")).to_have_attribute("value", "0")
+    height = chip(tab, "large.txt").bounding_box()
+    held.until()
+    held.release()
+    expect_state(tab, "large.txt")
+    after = chip(tab, "large.txt").bounding_box()
+    assert height
+    assert after
+    assert height["height"] == after["height"]
+    held = Held(tab)
+    attach(tab, file("second.txt", "y" * (2 * MIB)))
+    button(tab, "Cancel second.txt").click()
+    expect(chips(tab)).to_have_count(1)
+
+
+def test_sending_waits_for_uploads_and_then_sends_by_itself(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    held = Held(tab)
+    attach(tab, file("one.txt", "First"), file("two.txt", "Second"))
+    tab.ask("What is this?")
+    expect(tab.page.get_by_text("Waiting for 2 files…")).to_be_visible()
+    expect(tab.message).to_have_value("What is this?")
+    assert not upstream.chat_requests
+    held.until(2)
+    held.release()
+    tab.expect_ending("complete")
+    assert len(content(upstream)) == 3
+
+
+@pytest.mark.parametrize("way", ["Escape", "Enter"])
+def test_waiting_is_cancelled_by_escape_and_by_sending_again(
+    tab: Tab, upstream: FakeUpstream, way: str
+) -> None:
+    held = Held(tab)
+    attach(tab, file("notes.txt"))
+    tab.ask("What is this?")
+    waiting = tab.page.get_by_text("Waiting for 1 file…")
+    expect(waiting).to_be_visible()
+    tab.page.keyboard.press(way)
+    expect(waiting).to_be_hidden()
+    held.until()
+    held.release()
+    expect_state(tab, "notes.txt")
+    expect(tab.message).to_have_value("What is this?")
+    assert not upstream.chat_requests
+
+
+def test_a_part_that_the_server_cannot_store_is_tried_again(desk: Desk, tab: Tab) -> None:
+    desk.expect_error("507")
+    sentence = "The server can't store files at the moment. Try again in a while."
+    tab.page.route(PARTS, lambda route: route.fulfill(status=507, body=sentence), times=1)
+    attach(tab, file("notes.txt"))
+    expect(chip(tab, "notes.txt")).to_contain_text(sentence)
+    expect_state(tab, "notes.txt", "failed")
+    tab.ask("What is this?")
+    expect(tab.problem).to_contain_text("“notes.txt” can't be sent.")
+    button(tab, "Try again: notes.txt").click()
+    expect_state(tab, "notes.txt")
+
+
+def test_a_lost_network_and_a_busy_server_only_delay_an_upload(desk: Desk, tab: Tab) -> None:
+    desk.expect_error("429|ERR_FAILED")
+    answers: list[Callable[[Route], None]] = [
+        lambda route: route.abort(),
+        lambda route: route.fulfill(status=429, headers={"Retry-After": "1"}, body="Wait."),
+        lambda route: route.continue_(),
+    ]
+    tab.page.route(PARTS, lambda route: answers.pop(0)(route))
+    attach(tab, file("notes.txt"))
+    expect_state(tab, "notes.txt")
+
+
+def test_a_file_that_cannot_be_read_says_why_and_blocks_until_it_is_removed(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    attach(tab, file("program.bin", b"\x00\xff\xfe\x80" * 10))
+    expect_state(tab, "program.bin", "failed")
+    tab.ask("What is this?")
+    expect(tab.problem).to_contain_text("“program.bin” can't be sent. Remove it or try again")
+    assert not upstream.chat_requests
+    button(tab, "Remove program.bin").click()
+    expect(chips(tab)).to_have_count(0)
+    tab.message.press("Enter")
+    tab.expect_ending("complete")
+    assert content(upstream) == "What is this?"
+
+
+def test_an_upload_goes_on_after_a_reload_when_the_file_is_attached_again(tab: Tab) -> None:
+    sent: list[str] = []
+    held = Held(tab)
+    attach(tab, file("large.txt", "x" * (2 * MIB)))
+    held.until()
+    held.let_one_through()
+    held.until()
+    tab.reload()
+    held.forget()
+    expect(chip(tab, "large.txt")).to_contain_text("The upload was interrupted.")
+    tab.page.on("request", lambda request: sent.append(request.headers.get("upload-offset", "")))
+    attach(tab, file("large.txt", "x" * (2 * MIB)))
+    expect_state(tab, "large.txt")
+    expect(chips(tab)).to_have_count(1)
+    assert [offset for offset in sent if offset] == [str(MIB)]
+
+
+def test_an_upload_goes_on_while_another_chat_is_shown(tab: Tab) -> None:
+    tab.ask("Hello")
+    tab.expect_ending("complete")
+    held = Held(tab)
+    attach(tab, file("notes.txt"))
+    held.until()
+    tab.page.get_by_role("link", name="New chat").first.click()
+    expect(tab.page.get_by_role("heading", name="What would you like to know?")).to_be_visible()
+    expect(chips(tab)).to_have_count(0)
+    with tab.page.expect_response(PARTS):
+        held.release()
+    tab.page.go_back()
+    expect_state(tab, "notes.txt")
+
+
+def test_signing_out_ends_an_upload_and_says_so(desk: Desk, tab: Tab) -> None:
+    held = Held(tab)
+    attach(tab, file("notes.txt"))
+    held.until()
+    desk.context.clear_cookies(name="sessionid")
+    held.release()
+    expect(tab.connection).to_contain_text("signed out")
+
+
+# ---- drafts
+
+
+def test_the_tabs_of_a_chat_show_the_same_files(desk: Desk, tab: Tab) -> None:
+    other = desk.open()
+    attach(tab, file("notes.txt"))
+    expect_state(other, "notes.txt")
+    button(other, "Remove notes.txt").click()
+    expect(chips(tab)).to_have_count(0)
+
+
+def test_files_survive_a_reload_and_a_refused_prompt(tab: Tab, upstream: FakeUpstream) -> None:
+    attach(tab, file("notes.txt"))
+    expect_state(tab, "notes.txt")
+    tab.reload()
+    expect_state(tab, "notes.txt")
+    option = tab.page.locator("#model option").first
+    option.evaluate("option => { option.value += '-no-more'; }")
+    tab.ask("What is this?")
+    expect(tab.problem).to_contain_text("no longer available")
+    expect_state(tab, "notes.txt")
+    expect(tab.message).to_have_value("What is this?")
+    tab.reload()
+    tab.message.press("Enter")
+    tab.expect_ending("complete")
+    assert len(content(upstream)) == 2
+
+
+# ---- long pasted texts
+
+
+@pytest.fixture
+def pasted(desk: Desk, tab: Tab) -> Tab:
+    """A tab into which a long text was pasted."""
+    desk.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=desk.url)
+    tab.page.evaluate("text => navigator.clipboard.writeText(text)", LONG)
+    tab.message.press("Control+V")
+    expect_state(tab, PASTED)
+    return tab
+
+
+def test_a_long_paste_becomes_a_file_that_can_be_edited(
+    desk: Desk, pasted: Tab, upstream: FakeUpstream
+) -> None:
+    desk.expect_error("422")
+    expect(pasted.message).to_have_value("")
+    button(pasted, f"Edit {PASTED}").click()
+    editor = pasted.page.get_by_role("dialog", name=PASTED).get_by_role("textbox")
+    expect(editor).to_have_value(LONG)
+    editor.fill("")
+    button(pasted, "Save").click()
+    expect(pasted.page.get_by_role("dialog")).to_contain_text("This file is empty.")
+    editor.fill("Only this is left.")
+    button(pasted, "Save").click()
+    expect(pasted.page.get_by_role("dialog")).to_have_count(0)
+    expect(chip(pasted, PASTED)).to_contain_text("18")
+    pasted.ask("Read this")
+    pasted.expect_ending("complete")
+    document, _ = content(upstream)
+    assert "Only this is left." in document["text"]
+    assert "Line 1" not in document["text"]
+
+
+def test_a_long_paste_is_turned_back_into_text_by_keyboard(pasted: Tab) -> None:
+    pasted.message.fill("Read this:")
+    button(pasted, f"Edit {PASTED}").focus()
+    pasted.page.keyboard.press("Enter")
+    expect(pasted.page.get_by_role("dialog", name=PASTED)).to_be_visible()
+    pasted.page.keyboard.press("Tab")
+    expect(button(pasted, "Put into the message")).to_be_focused()
+    pasted.page.keyboard.press("Enter")
+    expect(pasted.message).to_have_value(f"Read this:\n\n{LONG}")
+    expect(pasted.message).to_be_focused()
+    expect(chips(pasted)).to_have_count(0)
+
+
+@pytest.mark.thorough
+def test_a_short_paste_goes_into_the_box(pasted: Tab) -> None:
+    pasted.page.evaluate("navigator.clipboard.writeText('A line\\nand another')")
+    pasted.message.press("Control+V")
+    expect(pasted.message).to_have_value("A line\nand another")
+    expect(chips(pasted)).to_have_count(1)
+
+
+# ---- what it costs
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[FakeUpstream]:
+    with FakeUpstream() as gateway:
+        gateway.fail_models(200, {"data": LISTED})
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def narrow(site: Site, gateway: FakeUpstream) -> Iterator[Server]:
+    """A server with a model of a small context that takes no images, and one of a large."""
+    with site.server(OPENAI_BASE_URL=gateway.base_url, OPENAI_API_KEY="sk-very-secret") as server:
+        yield server
+
+
+@pytest.fixture
+def desk_there(sit_down: SitDown, alice: Person, narrow: Server) -> Desk:
+    return sit_down(alice, url=narrow.url)
+
+
+@pytest.fixture
+def narrow_tab(desk_there: Desk) -> Tab:
+    tab = desk_there.open()
+    expect(tab.page.locator("#model option:checked")).to_have_text(SMALL)
+    return tab
+
+
+def test_too_much_for_the_model_is_refused_with_a_choice_of_pages(
+    narrow_tab: Tab, narrow: Server, gateway: FakeUpstream
+) -> None:
+    attach(narrow_tab, file("book.txt", "Ten pages. " * 1000))
+    cost = narrow_tab.page.locator("#files-cost")
+    expect(cost).to_contain_text(f"About 2,800 of 2,000 tokens of {SMALL}: too much to send.")
+    narrow_tab.ask("Summarise")
+    expect(narrow_tab.problem).to_contain_text(f"{SMALL} takes 2,000.")
+    assert not gateway.chat_requests
+    narrow.run(TEN_PAGES)
+    narrow_tab.reload()
+    expect(chip(narrow_tab, "book.txt")).to_contain_text("10 pages")
+    button(narrow_tab, "First 7 pages of book.txt").click()
+    expect(chip(narrow_tab, "book.txt")).to_contain_text("pages 1\u20137 of 10")
+    expect(cost).not_to_contain_text("too much")
+    narrow_tab.message.press("Enter")
+    narrow_tab.expect_ending("complete")
+    document, _ = content(gateway)
+    assert "[Page 7]" in document["text"]
+    assert "[Page 8]" not in document["text"]
+
+
+def test_pages_are_chosen_in_a_dialog(desk_there: Desk, narrow_tab: Tab, narrow: Server) -> None:
+    desk_there.expect_error("422")
+    attach(narrow_tab, file("book.txt", "Ten pages. " * 100))
+    expect_state(narrow_tab, "book.txt")
+    narrow.run(TEN_PAGES)
+    narrow_tab.reload()
+    button(narrow_tab, "Choose pages of book.txt").click()
+    pages = narrow_tab.page.get_by_role("textbox", name="Pages")
+    expect(pages).to_have_value("1-10")
+    pages.fill("9-12")
+    pages.press("Enter")
+    expect(narrow_tab.page.get_by_role("dialog")).to_contain_text("This file has pages 1 to 10.")
+    pages.fill("9-10")
+    pages.press("Enter")
+    expect(chip(narrow_tab, "book.txt")).to_contain_text("9\u201310 of 10")
+
+
+def test_another_model_is_chosen_if_the_files_are_too_much(
+    narrow_tab: Tab, gateway: FakeUpstream
+) -> None:
+    attach(narrow_tab, file("book.txt", "A long book. " * 1000))
+    button(narrow_tab, "Choose another model").click()
+    models = narrow_tab.page.get_by_role("listbox", name="Models")
+    models.get_by_role("option", name=LARGE).click()
+    expect(narrow_tab.page.locator("#files-cost")).to_contain_text(f"200,000 tokens of {LARGE}")
+    narrow_tab.ask("Summarise")
+    narrow_tab.expect_ending("complete")
+    assert gateway.chat_requests[-1].body["model"] == LARGE
+
+
+def test_a_model_that_takes_no_images_says_so_and_others_are_offered(narrow_tab: Tab) -> None:
+    attach(narrow_tab, file("photo.png", png(8, 8)))
+    expect(narrow_tab.page.get_by_text(f"{SMALL} takes no images.")).to_be_visible()
+    button(narrow_tab, f"Use {LARGE}").click()
+    expect(narrow_tab.page.locator("#files-images")).to_be_hidden()
+    expect(narrow_tab.page.locator("#model option:checked")).to_have_text(LARGE)
+
+
+# ---- on a phone
+
+
+def test_chips_fit_on_a_phone(sit_down: SitDown, alice: Person) -> None:
+    tab = sit_down(alice, phone={"width": 390, "height": 780}).open()
+    attach(tab, *(file("a" * 90 + f"{number}.txt") for number in range(5)))
+    expect(tab.page.locator(".chip[data-state=ready]")).to_have_count(5)
+    assert tab.page.evaluate("document.documentElement.scrollWidth") == 390
+    expect(tab.send).to_be_in_viewport(ratio=1)
+    chips(tab).first.get_by_role("button", name="Remove").tap()
+    expect(chips(tab)).to_have_count(4)
+
+
+# ---- for everybody
+
+
+def test_chips_and_their_dialogs_are_accessible(narrow_tab: Tab) -> None:
+    names = ["a" * 90 + ".txt", "تقرير المبيعات.txt"]
+    broken = file("program.bin", b"\x00\xff\xfe\x80" * 10)
+    attach(narrow_tab, *map(file, names), broken, file("book.txt", "A long book. " * 1000))
+    expect(narrow_tab.page.get_by_text("too much to send")).to_be_visible()
+    expect_accessible(narrow_tab.page)
+    button(narrow_tab, f"Edit {names[1]}").click()
+    expect(narrow_tab.page.get_by_role("dialog", name=names[1])).to_be_visible()
+    expect_accessible(narrow_tab.page)
+
+
+def test_uploads_are_accessible(tab: Tab) -> None:
+    held = Held(tab)
+    attach(tab, file("one.txt"), file("two.txt"))
+    tab.ask("What is this?")
+    expect(tab.page.get_by_text("Waiting for 2 files…")).to_be_visible()
+    expect_accessible(tab.page)
+    held.until(2)
+    held.release()
+    tab.expect_ending("complete")

@@ -1,34 +1,37 @@
-"""The text of an attached file at one address: read as HTML or plain, and replaced."""
+"""The text of an attached file at one address: shown, or plain for the editor, and replaced."""
 
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from chatapp.files import serving, uploads
+from chatapp.files import uploads, viewing
+from chatapp.files.serving import HEADERS
 from chatapp.models import User
 
 PLAIN = "text/plain"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-def text(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Respond as the method asks; the editor in the composer gets the text as it is."""
+def text(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """Respond as the method and the accepted type ask."""
     if request.method == "POST":
         return uploads.replace_text(request, pk)
     if request.headers.get("Accept") == PLAIN:
-        return _as_it_is(request, pk)
-    return serving.text(request, pk)
+        return _plain(request, pk)
+    return viewing.text(request, pk)
 
 
-def _as_it_is(request: HttpRequest, pk: UUID) -> HttpResponse:
+@never_cache
+@login_required
+def _plain(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The text of a drafted file, to be edited."""
     assert isinstance(request.user, User)
     editable = request.user.attachments.editable().select_related("file__content")
     content = get_object_or_404(editable, pk=pk).content
     assert content
-    return HttpResponse(
-        content.text, content_type=f"{PLAIN}; charset=utf-8", headers=serving.HEADERS
-    )
+    return HttpResponse(content.text, content_type=f"{PLAIN}; charset=utf-8", headers=HEADERS)

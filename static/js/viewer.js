@@ -3,6 +3,7 @@
 // The images of the thread, or of the draft, are shown one at a time, with their links as the list.
 
 import { saveDescription, showDescription } from "./describing.js";
+import { fetchDialog, focusOn } from "./fetched-dialogs.js";
 import { tell } from "./toast.js";
 import { OURS } from "./untrusted-html.js";
 import { fit, isZoomed, zoomable, zoomBy } from "./zooming.js";
@@ -10,6 +11,8 @@ import { fit, isZoomed, zoomable, zoomBy } from "./zooming.js";
 const FAILED = "This couldn't be loaded. Try again in a moment.";
 const VIEWED = `[data-view]${OURS}`;
 
+let isOpening = false;
+let first = null; // the link that was opened
 let link = null; // of the image that is shown
 let images = []; // the links of all images
 
@@ -25,40 +28,45 @@ document.addEventListener("click", (event) => {
   else if (zoom) press(zoom.dataset.zoom);
   else if (opened && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
-    (opened.dataset.view ? openImage : openDocument)(opened).catch(() => tell(FAILED));
+    open(opened);
   }
 });
+document.addEventListener("chat:shown", () => document.querySelector("#viewer[open], #document")?.close());
 
-// Appends a dialog from the server, and returns it once its styles have loaded.
-async function fetched(address, id) {
-  await htmx.ajax("GET", address, { target: "body", swap: "beforeend" });
-  const dialog = document.getElementById(id);
-  const styles = dialog.querySelector("link");
-  if (!styles.sheet) await new Promise((done) => { styles.onload = styles.onerror = done; });
-  return dialog;
+async function open(opened) {
+  if (isOpening) return;
+  isOpening = true;
+  const opens = opened.dataset.view ? openImage : openDocument;
+  await opens(opened).catch(() => tell(FAILED));
+  isOpening = false;
 }
 
 async function openDocument(opened) {
-  const dialog = document.getElementById("document") ?? await fetched(opened.href, "document");
-  if (document.querySelector(":modal")) return;
-  dialog.addEventListener("close", () => dialog.remove());
+  const dialog = await fetchDialog(opened.href, "document");
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    focusOn(opened);
+  });
   dialog.showModal();
 }
 
 async function openImage(opened) {
-  if (!viewer()) prepare(await fetched(document.body.dataset.viewer, "viewer"));
-  if (document.querySelector(":modal")) return;
+  if (!viewer()) prepare(await fetchDialog(document.body.dataset.viewer, "viewer"));
   const list = opened.closest("#messages") ?? opened.closest("ul");
   images = [...list.querySelectorAll(`[data-view=image]${OURS}`)];
   for (const button of viewer().querySelectorAll("[data-step]")) button.hidden = images.length < 2;
-  show(opened);
+  first = opened;
+  show(first);
   viewer().showModal();
 }
 
 function prepare(dialog) {
   zoomable(find(".stage"), (size) => { find("[data-size]").textContent = size; });
   dialog.addEventListener("keydown", pressed);
-  dialog.addEventListener("close", () => find(".stage").replaceChildren());
+  dialog.addEventListener("close", () => {
+    find(".stage").replaceChildren();
+    focusOn(first);
+  });
   find("form").addEventListener("submit", (event) => saveDescription(event, link));
 }
 
@@ -71,7 +79,7 @@ function show(next) {
   image.src = link.href;
   find(".stage").replaceChildren(image);
   fit();
-  find("[data-name]").textContent = link.title;
+  find("[data-name]").textContent = link.title || image.alt;
   find("[data-place]").textContent = images.length > 1 ? `${images.indexOf(link) + 1} of ${images.length}` : "";
   find("[data-download]").href = link.closest("[data-file]") ? new URL("../", link.href) : link.href;
   showDescription(find("details"), link);

@@ -269,6 +269,38 @@ def test_a_text_of_two_million_characters_comes_as_it_is_scrolled(
     assert tab.page.evaluate("window.longest") < 1000
 
 
+@pytest.mark.parametrize("address", ["/text/$", "/files/viewer/$"])
+def test_a_file_that_cannot_be_loaded_says_so_and_can_be_tried_again(
+    desk: Desk, server: Server, alice: Person, address: str
+) -> None:
+    tab = desk.open(stored_for(server, alice, ("Look", [SKY, REPORT])))
+    name = "report.pdf" if "text" in address else "sky.png"
+    desk.expect_error("404|ERR_FAILED|Failed to fetch|htmx:error")
+    desk.context.route(re.compile(address), lambda route: route.fulfill(status=404))
+    link(tab, name).click()
+    expect(tab.page.locator("#toast")).to_contain_text("couldn't be loaded")
+    desk.context.unroute_all()
+    desk.context.route(re.compile(address), lambda route: route.abort())
+    link(tab, name).click()
+    desk.context.unroute_all()
+    link(tab, name).dblclick()
+    expect(tab.page.locator("dialog[open]")).to_have_count(1)
+    tab.page.keyboard.press("Escape")
+    expect(tab.page.locator("dialog[open]")).to_have_count(0)
+
+
+def test_a_viewer_closes_when_the_chat_is_left(desk: Desk, server: Server, alice: Person) -> None:
+    tab = desk.open()
+    path = stored_for(server, alice, ("Look", [SKY]))
+    tab.reload()
+    tab.sidebar.get_by_role("link", name="With files").click()
+    link(tab, "sky.png").click()
+    expect_shown(tab, "sky.png", "")
+    tab.page.go_back()
+    expect(viewer(tab)).to_be_hidden()
+    expect(tab.page).not_to_have_url(re.compile(path))
+
+
 HOSTILE = (
     "</document-0123456789abcdef></div></dialog></template>"
     '<script>alert(1)</script><p hx-get="/x/" hx-trigger="load" hx-on:load="alert(2)">'
@@ -426,6 +458,11 @@ def test_files_are_accessible_and_fit(desk: Desk, server: Server, alice: Person)
     tab.page.locator(".prompt").last.hover()
     tab.page.get_by_role("button", name="Edit prompt").last.click()
     expect_accessible(tab.page)
+    editor(tab).get_by_role("button", name="Cancel").click()
+    with desk.context.expect_page() as opened:
+        link(tab, "A very long name").click(modifiers=["Control"])
+    expect(opened.value.get_by_role("heading", name="Page 1")).to_be_visible()
+    expect_accessible(opened.value)
 
 
 def test_files_fit_on_a_phone(sit_down: SitDown, server: Server, alice: Person) -> None:

@@ -191,7 +191,7 @@ def texts_of(piece: Element) -> list[str]:
 
 
 def headings_of(piece: Element) -> list[str]:
-    return [one.text for one in piece.find_all("h3")]
+    return [one.text for one in piece.find_all("h2")]
 
 
 def test_a_long_text_comes_in_pieces_of_whole_lines(alices: Client) -> None:

@@ -1,0 +1,19 @@
+// Dialogs that the server draws when a link opens them, with a style sheet of their own.
+
+import { OURS } from "./untrusted-html.js";
+
+// Appends a dialog from the server, and returns it once its styles have loaded.
+export async function fetchDialog(address, id) {
+  await htmx.ajax("GET", address, { target: "body", swap: "beforeend" });
+  const dialog = document.getElementById(id);
+  const styles = dialog.querySelector("link");
+  if (!styles.sheet) await new Promise((done) => { styles.onload = styles.onerror = done; });
+  return dialog;
+}
+
+// WebKit does not focus a link that is clicked, and so does not give the focus back to it. The link may
+// have been drawn again meanwhile.
+export function focusOn(opened) {
+  const again = () => document.querySelector(`[href="${opened.getAttribute("href")}"]${OURS}`);
+  (opened.isConnected ? opened : again())?.focus();
+}

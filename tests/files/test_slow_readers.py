@@ -2,13 +2,18 @@
 
 import re
 import socket
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from tests.security.hasty import SECONDS
+from tests.security.test_bodies import Hasty
 from tests.support.live import Person, Server, Site
+from tests.support.program import WAIT_SECONDS
 
 MEGABYTES = 100
 STORE = """
@@ -19,7 +24,7 @@ with tempfile.TemporaryFile() as file:
     for number in range({megabytes}):
         file.write(bytes([number]) * 2**20)
     stored = StoredFile.store_file(file)
-FileContent.objects.create(file=stored, kind="document", label="Text", media_type="text/plain")
+FileContent.objects.get_or_create(file=stored, defaults={{"kind": "document", "label": "Text"}})
 alice = User.objects.get(username="{name}")
 described = {{"name": "big", "size": stored.size, "state": "ready"}}
 attachment = Attachment.objects.create(user=alice, file=stored, **described)
@@ -39,9 +44,20 @@ def alice(site: Site) -> Person:
 
 
 @pytest.fixture(scope="module")
+def hasty(site: Site) -> Iterator[Server]:
+    """A server whose timeouts are all half a second."""
+    with Hasty(site.copy()) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
 def big(server: Server, alice: Person) -> str:
     """The path of a file of 100 MB."""
-    pk = server.run(STORE.format(megabytes=MEGABYTES, name=alice.username)).strip()
+    return stored(server, alice)
+
+
+def stored(server: Server, person: Person) -> str:
+    pk = server.run(STORE.format(megabytes=MEGABYTES, name=person.username)).strip()
     return f"/files/{pk}/"
 
 
@@ -74,6 +90,37 @@ def request(server: Server, person: Person, path: str) -> socket.socket:
     raw.sendall(head.encode())
     assert raw.recv(1) == b"H"
     return raw
+
+
+def test_a_reader_who_stops_is_disconnected_and_the_file_closed(
+    hasty: Server, alice: Person
+) -> None:
+    path = stored(hasty, alice)
+    with hasty.visit(alice) as client:
+        client.head(path).raise_for_status()
+    with request(hasty, alice, path):
+        assert files_open_in(hasty)
+        give_up_at = time.monotonic() + WAIT_SECONDS
+        while files_open_in(hasty):
+            assert time.monotonic() < give_up_at
+            time.sleep(0.05)
+
+
+@pytest.mark.thorough
+def test_a_slow_reader_is_not_disconnected(hasty: Server, alice: Person) -> None:
+    with request(hasty, alice, stored(hasty, alice)) as slow:
+        for _ in range(40):
+            assert slow.recv(2**19, socket.MSG_WAITALL)
+            time.sleep(SECONDS / 10)  # this slowness is what is tested
+
+
+def files_open_in(server: Server) -> list[str]:
+    """Return the stored files that the server has open."""
+    found = []
+    for link in Path(f"/proc/{server.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            found.append(str(link.readlink()))
+    return [path for path in found if path.startswith(f"{server.data_dir}/files/")]
 
 
 def test_a_reader_who_reads_gets_all_of_it(server: Server, alice: Person, big: str) -> None:

@@ -468,10 +468,17 @@ def test_files_are_accessible_and_fit(desk: Desk, server: Server, alice: Person)
 def test_files_fit_on_a_phone(sit_down: SitDown, server: Server, alice: Person) -> None:
     long = document(f"{'A very long name ' * 6}.pdf", "Text", size=1_234_567)
     desk = sit_down(alice, phone={"width": 390, "height": 800})
-    tab = desk.open(stored_for(server, alice, ("Look", [SKY]), ("", [SEA, FIELD, long])))
+    named = image(f"{'A long name for an image ' * 4}.png", 300, 200, GREEN)
+    tab = desk.open(stored_for(server, alice, ("", [named, SEA, FIELD, long]), ("Look", [SKY])))
     assert tab.page.evaluate("document.documentElement.scrollWidth") == 390
-    link(tab, "field.png").tap()
-    expect_shown(tab, "field.png", "3 of 3")
+    link(tab, "A very long name").tap()
+    expect(tab.page.locator("#document")).to_have_js_property("scrollWidth", 390)
+    tab.page.get_by_role("button", name="Close").tap()
+    link(tab, "A long name for an image").tap()
+    expect(viewer(tab)).to_have_js_property("scrollWidth", 390)
+    viewer(tab).get_by_role("button", name="Next image").tap()
+    viewer(tab).get_by_role("button", name="Next image").tap()
+    expect_shown(tab, "field.png", "3 of 4")
     assert width_of(tab) == 390
     for name in ("Close", "Download", "Next image", "Previous image"):
         one = (
@@ -484,5 +491,5 @@ def test_files_fit_on_a_phone(sit_down: SitDown, server: Server, alice: Person) 
         assert box
         assert min(box["width"], box["height"]) >= 40
     viewer(tab).get_by_role("button", name="Close").tap()
-    tab.page.get_by_role("button", name="Edit prompt").last.tap()
+    tab.page.get_by_role("button", name="Edit prompt").first.tap()
     assert tab.page.evaluate("document.documentElement.scrollWidth") == 390

@@ -1,10 +1,12 @@
 """Chooses the passage of a message to show in search results."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from chatapp.models import Message
+from chatapp.models.search.file_texts import file_texts
 from chatapp.search.plain_text import plain_text
 from chatapp.search.spelling_patterns import LOOKED_THROUGH, Segment, SpellingPatterns
 
@@ -18,15 +20,30 @@ class Passage:
 
 
 def passage_of(message: Message, looks: SpellingPatterns) -> Passage:
-    """Return the passage with the match: from the message's text, or else from its reasoning."""
-    whose = "You" if message.is_prompt else message.model or "Reply"
-    texts = [text for one in message.rounds for text in (one.content, one.refusal) if text]
-    reasoning = [one.reasoning for one in message.rounds if one.reasoning]
-    segments: list[Segment] = []
-    for text in (*texts, *reasoning):
-        passage, is_found = looks.passage(plain_text(text[:LOOKED_THROUGH]))
+    """Return the passage with the match: from the text, or else the reasoning or a file."""
+    first: list[Segment] = []
+    for text, source in _texts(message):
+        passage, is_found = looks.passage(text)
         if is_found:
-            source = f"{whose}, reasoning" if text in reasoning and text not in texts else whose
             return Passage(message.pk, passage, source, message.created_at)
-        segments = segments or passage
-    return Passage(message.pk, segments, whose, message.created_at)
+        first = first or passage
+    return Passage(message.pk, first, _author(message), message.created_at)
+
+
+def _author(message: Message) -> str:
+    return "You" if message.is_prompt else message.model or "Reply"
+
+
+def _texts(message: Message) -> Iterator[tuple[str, str]]:
+    """Yield texts in which a match may be, each with the words that say where it is from."""
+    author = _author(message)
+    for one in message.rounds:
+        for text in filter(None, (one.content, one.refusal)):
+            yield plain_text(text[:LOOKED_THROUGH]), author
+    for one in filter(lambda one: one.reasoning, message.rounds):
+        yield plain_text(one.reasoning[:LOOKED_THROUGH]), f"{author}, reasoning"
+    files = file_texts([message.pk]).get(message.pk, []) if message.file_count else []
+    for name, text in files:
+        yield name, f"{author}, file"
+        for start in range(0, len(text), LOOKED_THROUGH):
+            yield text[start : start + LOOKED_THROUGH], f"{author}, file {name}"

@@ -1,4 +1,4 @@
-"""The search index: one or more entries for each message, and one for each title.
+"""The search index: one or more entries for each message with its files, and one for each title.
 
 Messages and titles record themselves what has been indexed (`Message.indexed_at`,
 `Conversation.indexed_title`), so code that stores them notifies nobody: `index_some` picks them up
@@ -7,7 +7,7 @@ deleted messages that can still be restored, keep theirs but are not found.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import chain
@@ -25,6 +25,13 @@ from chatapp.models.conversations.messages import Message, texts_of
 from chatapp.models.conversations.titled import UNINDEXED_TITLE
 from chatapp.models.review.judging import await_judging, judge_some
 from chatapp.models.search import full_text
+from chatapp.models.search.file_texts import (
+    MAX_CHARACTERS,
+    FileText,
+    file_texts,
+    files_of,
+    slices,
+)
 from chatapp.models.search.full_text import Row
 from chatapp.text.indexing import entries, mark, name_marks
 
@@ -36,7 +43,7 @@ FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 PROMPT, REPLY, TITLE, CODE, MODEL = "me", "reply", "title", "code", "model"
 
 SAID_IN_IT = (
-    *("role", "model", "created_at"),
+    *("role", "model", "created_at", "file_count"),
     *("reasoning", "content", "refusal", "earlier_rounds", "tool_runs"),
 )
 SAID = ("conversation__user", *SAID_IN_IT)
@@ -130,11 +137,15 @@ def _index_messages(wanted: "models.QuerySet[Message]") -> list[UUID]:
     wanted = wanted.select_related("conversation").only(*SAID)
     with _one_process_at_a_time():
         some = {one.pk: one for one in _as_many_as_fit(wanted[:MESSAGES_AT_ONCE])}
-        drafts = {pk: list(_of_message(one)) for pk, one in some.items()}
+        files = files_of(_with_files(some.values()))
+        texts = file_texts(_with_files(some.values()))
+        drafts = {pk: list(_of_message(one, texts.get(pk, ()))) for pk, one in some.items()}
         with transaction.atomic():
             # Not ordered, so that the database finds them by their keys.
             locked = wanted.filter(pk__in=list(some)).order_by().select_for_update(of=("self",))
             found = [one for one in locked if _said_in(one) == _said_in(some[one.pk])]
+            if files != files_of(_with_files(some.values())):
+                found = []  # one has expired: its text must not get into the index again
             keys = [one.pk for one in found]
             SearchEntry.objects.filter(message__in=keys).delete()
             full_text.store(_numbered([draft for pk in keys for draft in drafts[pk]]))
@@ -154,6 +165,10 @@ def _one_process_at_a_time() -> Iterator[None]:
             yield
 
 
+def _with_files(messages: Iterable[Message]) -> list[UUID]:
+    return [one.pk for one in messages if one.file_count]
+
+
 def _said_in(message: Message) -> list[object]:
     return [getattr(message, name) for name in SAID_IN_IT]
 
@@ -164,6 +179,7 @@ def _as_many_as_fit(messages: Iterable[Message]) -> Iterator[Message]:
         if characters > CHARACTERS_AT_ONCE:
             return
         characters += len(message.content) + len(message.reasoning)
+        characters += MAX_CHARACTERS if message.file_count else 0
         yield message
 
 
@@ -178,15 +194,16 @@ def _index_titles(some: "models.QuerySet[Conversation]") -> list[UUID]:
     return keys
 
 
-def _of_message(message: Message) -> Iterator[_Draft]:
+def _of_message(message: Message, files: Sequence[FileText]) -> Iterator[_Draft]:
     text = "\n\n".join(texts_of(message))
-    if not text:
+    if not (text or files):
         return
     marks = [mark(PROMPT if message.is_prompt else REPLY), *name_marks(MODEL, message.model)]
     if FENCE.search(text):
         marks.append(mark(CODE))
     user = message.conversation.user_id
-    for found in entries(text):
+    of_files = chain.from_iterable((file.name, *slices(file.text)) for file in files)
+    for found in entries(text, *of_files):
         yield _Draft(
             message.created_at, user, message.conversation_id, message.pk, [*marks, *found]
         )

@@ -17,6 +17,7 @@ they don't interrupt phrases.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -56,12 +57,12 @@ class Piece(NamedTuple):
     others: tuple[str, ...] = ()
 
 
-def entries(text: str) -> Iterator[list[str]]:
-    """Yield a text in parts, each as its words followed by the extra words.
+def entries(*texts: str) -> Iterator[list[str]]:
+    """Yield texts in parts, each as its words followed by the extra words.
 
     Yields at least one part, which may be empty.
     """
-    rest = pieces(text)
+    rest = chain.from_iterable(map(pieces, texts))
     for number in range(MAX_PARTS):
         found: list[str] = []
         others: dict[str, None] = {}

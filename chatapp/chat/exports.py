@@ -12,6 +12,7 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
+from django.db.models import Prefetch
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -19,7 +20,7 @@ from django.views.decorators.http import require_POST
 
 from chatapp.chat.bulk_actions import error_response, text_response
 from chatapp.chat.page_forms import ChosenForm
-from chatapp.models import Conversation, Feedback, Message, User, audit
+from chatapp.models import Attachment, Conversation, Feedback, Message, User, audit
 from chatapp.models.conversations.feedback import known_feedback
 from chatapp.models.conversations.rounds import ToolRun
 from chatapp.sessions.validity import person_of
@@ -84,6 +85,8 @@ def _ids(conversation: Conversation, with_deleted: bool) -> list[UUID]:
 
 def _batch(pks: list[UUID]) -> list[Message]:
     messages = Message.objects.filter(pk__in=pks).select_related("feedback", "upstream")
+    files = Attachment.objects.with_media_type()
+    messages = messages.prefetch_related(Prefetch("attachments", files))
     return list(messages.defer("logprobs", "upstream__api_key"))
 
 
@@ -125,6 +128,22 @@ def _message_record(message: Message) -> dict[str, object]:
         "reasoning_duration": message.reasoning_duration,
         "duration": message.duration,
         "feedback": _feedback_record(feedback) if feedback else "",
+        "files": [file_record(one) for one in message.attachments.all()],
+    }
+    return {name: value for name, value in record.items() if value not in EMPTY}
+
+
+def file_record(attachment: Attachment) -> dict[str, object]:
+    """Return what an export has of an attached file, without its bytes."""
+    first, last = attachment.first_page, attachment.last_page
+    record = {
+        "id": str(attachment.pk),
+        "name": attachment.name,
+        "type": attachment.media_type,
+        "size": attachment.size,
+        "alt": attachment.alt,
+        "pages": [first, last] if first or last else [],
+        "is_expired": attachment.is_expired,
     }
     return {name: value for name, value in record.items() if value not in EMPTY}
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from chatapp import documents
 from chatapp.checks.results import CheckResult, failed, ok
 from chatapp.documents import Limits, Unreadable
-from chatapp.models import StoredFile
+from chatapp.models import Attachment, StoredFile
 from chatapp.models.files import storage
 
-NEWEST = 20
+NEWEST = 50
 _SHARE = (
     "Set CHATAPP_FILES_BUCKET on all hosts, or mount the same directory on all of them as "
     "DATA_DIR/files."
@@ -20,7 +20,7 @@ _SHARE = (
 
 
 def stored_files() -> Iterator[CheckResult]:
-    """Write, read and delete a file, and read the newest ones."""
+    """Write, read and delete a file, and look for the newest ones and the newest attached ones."""
     name = f"doctor/{secrets.token_hex(8)}"
     try:
         storage.write(name, BytesIO(b"doctor"))
@@ -29,12 +29,15 @@ def stored_files() -> Iterator[CheckResult]:
     except OSError as error:
         yield failed("Files", f"they can't be stored: {error}", "Correct this, and run it again.")
         return
-    newest = StoredFile.objects.order_by("-pk")[:NEWEST]
-    missing = sum(not _is_there(file) for file in newest)
-    if missing:
-        found = f"{missing} of the {len(newest)} newest files are missing here"
-        yield failed("Files", found, _SHARE)
-    elif is_kept:
+    newest = StoredFile.objects.order_by("-pk")
+    attached = newest.filter(pk__in=Attachment.objects.exclude(file=None).values("file"))
+    for kind, files in (("", newest[:NEWEST]), ("attached ", attached[:NEWEST])):
+        missing = sum(not _is_there(file) for file in files)
+        if missing:
+            found = f"{missing} of the {len(files)} newest {kind}files are missing here"
+            yield failed("Files", found, _SHARE)
+            return
+    if is_kept:
         yield ok("Files", "can be stored and read")
     else:
         yield failed("Files", "a file changed between writing and reading", "Check the storage.")
@@ -60,6 +63,6 @@ def sandbox() -> Iterator[CheckResult]:
 
 def _is_there(file: StoredFile) -> bool:
     try:
-        return len(file.read()) == file.size
+        return storage.size(file.name) == file.size
     except OSError:
         return False

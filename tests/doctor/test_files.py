@@ -7,9 +7,10 @@ from django.core.files.storage import FileSystemStorage
 
 from chatapp import documents
 from chatapp.checks.results import Status
+from chatapp.doctor import files
 from chatapp.doctor.files import sandbox, stored_files
 from chatapp.documents import Unreadable
-from chatapp.models import StoredFile
+from chatapp.models import Attachment, StoredFile, User
 from chatapp.models.files import storage
 
 pytestmark = pytest.mark.django_db
@@ -36,6 +37,19 @@ def test_files_that_another_host_stored_elsewhere_are_missed(disk: FileSystemSto
     assert result.status is Status.FAILED
     assert result.found == "1 of the 2 newest files are missing here"
     assert "CHATAPP_FILES_BUCKET" in result.remedy
+
+
+def test_attached_files_are_looked_for_behind_newer_ones(
+    disk: FileSystemStorage, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "NEWEST", 1)
+    attached = StoredFile.store(b"attached")
+    Attachment.objects.create(user=alice, name="a.txt", size=8, state="ready", file=attached)
+    disk.delete(attached.name)
+    StoredFile.store(b"newer")
+    [result] = stored_files()
+    assert result.status is Status.FAILED
+    assert result.found == "1 of the 1 newest attached files are missing here"
 
 
 def test_a_storage_that_refuses_is_reported(tmp_path: Path) -> None:

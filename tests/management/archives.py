@@ -14,14 +14,18 @@ import psycopg
 from tests.support.live import run
 
 KEY = "sk-very-secret"
+REPORT = "5a7f8b3c-0000-4000-8000-000000000001"  # an attachment
 MAKE_CONVERSATION = f"""
 import django, uuid
 django.setup()
-from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.models import Attachment, Conversation, Message, StoredFile, Upstream, User
 upstream = Upstream.objects.create(name="Kept", base_url="http://127.0.0.1:9/v1", api_key="{KEY}")
 chat = Conversation(user=User.objects.get(username="olive"), title="Kept")
 prompt, reply = chat.ask(uuid.uuid4(), "Hello", None, upstream, "m", uuid.uuid4())
 Message.objects.filter(pk=reply.pk).update(content="Half of")
+file = StoredFile.store(b"Sales fell")
+fields = dict(user=chat.user, message=prompt, name="report.txt", size=10, state="ready")
+Attachment.objects.create(pk="{REPORT}", file=file, **fields)
 print(chat.get_absolute_url())
 """
 Json = dict[str, Any]  # a manifest

@@ -22,6 +22,8 @@ from chatapp.models import *
 from chatapp.realtime.journal import Journal
 from chatapp.models import audit
 from chatapp.models.conversations.rounds import Round
+from chatapp.models.files import storage
+from io import BytesIO
 carol = User.objects.create_user("carol-{CANARY}", email="{CANARY}@x.test", last_name="{CANARY}")
 dave = User.objects.create_user("dave")
 olive = User.objects.get(username="olive")
@@ -36,6 +38,12 @@ for person, word in ((carol, "{CANARY}"), (dave, "sparrow")):
     journal.open(reply.pk).end_round(Round(content=word + "eight"))
     image = b"GIF89a" + word.encode()
     ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=image)
+    file = StoredFile.store(b"file of " + word.encode())
+    FileContent.objects.create(file=file, kind="document", text=word + "nine", page_ends=[8])
+    fields = dict(user=person, name=word + "ten", size=9, received=9)
+    Attachment.objects.create(**fields, message=prompt, file=file, state="ready")
+    stopped = Attachment.objects.create(**fields, conversation=chat)
+    storage.write(stopped.part_name(0), BytesIO(word.encode()))
     Device.objects.create(user=person, session_key=word, agent=word)
     LegalHold.begin(person, None, word + "seven", olive).end(olive)
     with transaction.atomic():

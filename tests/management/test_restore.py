@@ -9,6 +9,7 @@ import pytest
 
 from tests.management.archives import (
     KEY,
+    REPORT,
     Json,
     altered,
     connected,
@@ -43,6 +44,7 @@ def test_a_restored_installation_equals_the_original(
         page = Page(client.get(conversation).text)
         assert page.reply().attributes["data-ending"] == "interrupted"
         assert page.region("answer").strip() == "Half of"
+        assert client.get(f"/files/{REPORT}/").content == b"Sales fell"
 
 
 @pytest.mark.thorough

@@ -14,6 +14,7 @@ from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from chatapp.models.accounts.users import User
@@ -56,6 +57,10 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         """Those whose text can be edited: plain text files in a draft."""
         plain = models.Q(file__content__media_type=PLAIN_TEXT)
         return self.filter(plain, state=Attachment.State.READY, message=None)
+
+    def with_media_type(self) -> Self:
+        """Annotate `media_type`, without reading any text: "" if a file is not read or expired."""
+        return self.annotate(media_type=Coalesce("file__content__media_type", models.Value("")))
 
     def stored_bytes(self) -> int:
         """Return the bytes of their files, each content once, and of uploads that are not read."""
@@ -144,6 +149,7 @@ class Attachment(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)
 
+    media_type: str  # set by `with_media_type`
     objects: ClassVar[models.Manager["Attachment"]] = models.Manager.from_queryset(
         AttachmentQuerySet
     )()

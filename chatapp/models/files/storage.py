@@ -64,6 +64,11 @@ def exists(name: str) -> bool:
         return backend().exists(name)
 
 
+def size(name: str) -> int:
+    with _os_errors():
+        return backend().size(name)
+
+
 def folders() -> list[str]:
     with _os_errors():
         try:

@@ -30,6 +30,7 @@ from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.chat.exports import lines_of
 from chatapp.models import Conversation, ReplyImage, Usage, User, audit
 from chatapp.sessions.validity import person_of
+from chatapp.staff.privacy.archived_files import ArchivedFile, archived_files
 from chatapp.staff.privacy.queries import all_staff_accesses
 from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
 
@@ -110,6 +111,12 @@ async def _zipped(
             async for line in lines_of(conversations, session_key, with_deleted=True):
                 await asyncio.to_thread(file.write, line.encode())
                 yield sink.drain()
+        files, contents = await database_sync_to_async(archived_files)(person)
+        archive.writestr("files.json", json.dumps(files, ensure_ascii=False, indent=2) + "\n")
+        for content in contents:
+            await database_sync_to_async(person_of)(session_key)
+            async for _ in _added(archive, content):
+                yield sink.drain()
         for pk in await database_sync_to_async(_keys_of_images)(person):
             await database_sync_to_async(person_of)(session_key)
             for name, data in await database_sync_to_async(_image)(pk):
@@ -124,6 +131,21 @@ async def _zipped(
                 await asyncio.to_thread(file.write, b"".join(map(_line, rows)))
                 yield sink.drain()
     yield sink.drain()
+
+
+async def _added(archive: ZipFile, content: ArchivedFile) -> AsyncIterator[None]:
+    """Add a file to the archive, a chunk per step; a lost one is left out."""
+    chunks = content.chunks()
+    try:
+        chunk = await asyncio.to_thread(next, chunks, b"")
+    except FileNotFoundError:
+        logger.error("The archive lacks a file that is lost: %s", content.stored_name)
+        return
+    with archive.open(content.path, "w", force_zip64=True) as member:
+        while chunk:
+            await asyncio.to_thread(member.write, chunk)
+            yield
+            chunk = await asyncio.to_thread(next, chunks, b"")
 
 
 def _keys_of_images(person: User) -> list[int]:

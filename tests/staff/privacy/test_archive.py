@@ -11,14 +11,16 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import sync_to_async
 from django.apps import apps
+from django.core.files.storage import Storage
 from django.db import models
 from django.test import Client
 from django.utils import timezone
 
-from chatapp.models import Conversation, Feedback, Message, Upstream, Usage, User
+from chatapp.models import Attachment, Conversation, Feedback, Message, Upstream, Usage, User
 from tests.staff.privacy.test_privacy import unpacked
+from tests.support.attaching import attached_to
 from tests.support.page import parse
-from tests.support.stored import answered, end, reply_of
+from tests.support.stored import answered, end, forked, reply_of, started_by
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +40,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
             "id", "parent", "role", "created_at", "deleted_at", "is_continuation", "content",
             "reasoning", "refusal", "tool_runs", "earlier_rounds", "extras_record", "upstream",
             "model", "choice", "ending", "finish_reason", "moderation", "time_to_first_token",
-            "reasoning_duration", "duration",
+            "reasoning_duration", "duration", "file_count",
         },
         "": {  # its place, how it is written, and details of its upstream
             "conversation", "sequence", "slot", "indexed_at", "streamed_by", "usage_so_far",
@@ -52,6 +54,15 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
     "chatapp.ReplyImage": {
         "images/": {"message", "position", "media_type", "data", "file"},
         "": {"id"},
+    },
+    "chatapp.Attachment": {
+        "files.json": {
+            "id", "conversation", "message", "name", "size", "state", "problem", "file",
+            "first_page", "last_page", "alt", "created_at",
+        },
+        "": {  # the owner, the order, the progress of an upload, and an estimate
+            "user", "position", "received", "read_by", "tokens", "changed_at",
+        },
     },
     "chatapp.Usage": {
         "usage.csv": {
@@ -185,6 +196,39 @@ async def test_archived_trashed_and_temporary_chats_are_included_and_marked(
         assert reply[name], name
 
 
+async def test_attached_files_are_included_each_content_once(
+    alices: Client, alice: User, connected: Upstream, connections_close: None, disk: Storage
+) -> None:
+    def attach() -> str:
+        prompt, reply = answered(started_by(alice), connected, "Summarise")
+        attached_to(prompt, 'a: "report"?.txt', b"Sales fell")
+        attached_to(prompt, "chart.png", b"pixels")
+        forked(alice, reply.pk)
+        draft = attached_to(prompt, "draft.txt", b"Not yet sent")
+        Attachment.objects.filter(pk=draft.pk).update(message=None, alt="What I think")
+        lost = attached_to(prompt, "lost.txt", b"lost")
+        assert lost.file
+        disk.delete(lost.file.name)
+        Attachment.objects.create(user=alice, name="stopped.txt", size=9)
+        return str(prompt.pk)
+
+    prompt = await sync_to_async(attach)()
+    files = await unpacked(alices)
+    records: list[dict[str, Any]] = json.loads(files["files.json"])
+    assert len(records) == 7
+    [draft] = [one for one in records if one.get("alt")]
+    assert (files[draft["path"]], "message" in draft) == ("Not yet sent", False)
+    report, copy = (one for one in records if "report" in one["name"])
+    assert (report["message"], report["type"], report["size"]) == (prompt, "text/plain", 10)
+    assert report["path"] == copy["path"] == f"files/{report['id']}-a_ _report__.txt"
+    assert files[report["path"]] == "Sales fell"
+    assert sorted(len(files[name]) for name in files if name.startswith("files/")) == [6, 10, 12]
+    lines = map(json.loads, files["conversations.jsonl"].splitlines())
+    listed = [one for line in lines for said in line["messages"] for one in said.get("files", ())]
+    assert {one["name"] for one in listed} >= {'a: "report"?.txt', "chart.png"}
+    assert {one["type"] for one in listed} >= {"text/plain", "image/png"}
+
+
 # How the page describes what the archive contains, and what it does not.
 DESCRIBED = {
     "roles": "account with its roles", "groups": "groups", "devices": "devices",
@@ -192,6 +236,7 @@ DESCRIBED = {
     "tool_calls": "tool calls", "result": "their results",
     "feedback": "your feedback", "trashed_at": "the trash",
     "deleted_at": "deleted messages that are still kept", "projects.json": "projects",
+    "files.json": "the files that you attached",
     "usage.csv": "usage", "opened.json": "what staff opened and did",
 }  # fmt: skip
 NOT_DESCRIBED = {

@@ -1,0 +1,55 @@
+"""The files that a person attached, as their archive contains them."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from chatapp.chat.exports import file_record
+from chatapp.models import Attachment, User
+from chatapp.models.files import storage
+
+FOLDER = "files"
+NOT_IN_NAMES = re.compile(r'[<>:"|?*/\\]')  # characters that some systems refuse in a file name
+CHUNK_BYTES = 256 * 1024
+
+
+class ArchivedFile(NamedTuple):
+    """A content to be put into the archive, once for all messages that have it."""
+
+    path: str  # in the archive
+    stored_name: str
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield its bytes. Raises `OSError`, and `FileNotFoundError` if they are lost."""
+        with storage.open_file(self.stored_name) as file:
+            while data := file.read(CHUNK_BYTES):
+                yield data
+
+
+def archived_files(person: User) -> tuple[list[dict[str, object]], list[ArchivedFile]]:
+    """Return a record of each attached file, those in drafts too, and the contents to add."""
+    records: list[dict[str, object]] = []
+    contents: dict[int, ArchivedFile] = {}
+    attached = person.attachments.with_media_type().select_related("file")
+    for one in attached.order_by("created_at", "position", "id"):
+        record = file_record(one) | _place(one)
+        if one.file:
+            content = ArchivedFile(_path(one), one.file.name)
+            record["path"] = contents.setdefault(one.file.pk, content).path
+        records.append(record)
+    return records, list(contents.values())
+
+
+def _place(attachment: Attachment) -> dict[str, object]:
+    keys = {"message": attachment.message_id, "draft_of": attachment.conversation_id}
+    named: dict[str, object] = {name: str(key) for name, key in keys.items() if key}
+    return named | {
+        "state": attachment.state,
+        "problem": attachment.problem,
+        "attached_at": attachment.created_at.isoformat(),
+    }
+
+
+def _path(attachment: Attachment) -> str:
+    """Return a unique name that is safe to unpack everywhere."""
+    return f"{FOLDER}/{attachment.pk}-{NOT_IN_NAMES.sub('_', attachment.name)}"

@@ -19,7 +19,7 @@ from chatapp.models.audit.events import ONLY, AuditDetail, AuditEvent, AuditHead
 UNNAMED = frozenset(
     {
         *("user", "limit", "reviewview", "reviewsample"),
-        *("conversation", "message", "project", "replyimage"),
+        *("conversation", "message", "project", "replyimage", "attachment"),
     }
 )
 

@@ -210,7 +210,7 @@ def test_a_file_is_removed_by_keyboard(tab: Tab) -> None:
 
 def test_an_upload_shows_its_progress_and_can_be_cancelled(tab: Tab) -> None:
     held = Held(tab)
-    attach(tab, file("large.txt", "x" * (2 * MIB)))
+    attach(tab, file("large.txt", "x" * (MIB + 1000)))
     expect(chip(tab, "large.txt").get_by_role("progressbar")).to_have_attribute("value", "0")
     height = chip(tab, "large.txt").bounding_box()
     held.until()
@@ -221,7 +221,7 @@ def test_an_upload_shows_its_progress_and_can_be_cancelled(tab: Tab) -> None:
     assert after
     assert height["height"] == after["height"]
     held = Held(tab)
-    attach(tab, file("second.txt", "y" * (2 * MIB)))
+    attach(tab, file("second.txt", "y" * (MIB + 1000)))
     button(tab, "Cancel second.txt").click()
     expect(chips(tab)).to_have_count(1)
 
@@ -302,7 +302,7 @@ def test_a_file_that_cannot_be_read_says_why_and_blocks_until_it_is_removed(
 def test_an_upload_goes_on_after_a_reload_when_the_file_is_attached_again(tab: Tab) -> None:
     sent: list[str] = []
     held = Held(tab)
-    attach(tab, file("large.txt", "x" * (2 * MIB)))
+    attach(tab, file("large.txt", "x" * (MIB + 1000)))
     held.until()
     held.let_one_through()
     held.until()
@@ -310,7 +310,7 @@ def test_an_upload_goes_on_after_a_reload_when_the_file_is_attached_again(tab: T
     held.forget()
     expect(chip(tab, "large.txt")).to_contain_text("The upload was interrupted.")
     tab.page.on("request", lambda request: sent.append(request.headers.get("upload-offset", "")))
-    attach(tab, file("large.txt", "x" * (2 * MIB)))
+    attach(tab, file("large.txt", "x" * (MIB + 1000)))
     expect_state(tab, "large.txt")
     expect(chips(tab)).to_have_count(1)
     assert [offset for offset in sent if offset] == [str(MIB)]

@@ -20,6 +20,7 @@ from django.utils.http import urlsafe_base64_encode
 
 from chatapp.accounts.links import ADDRESS_SALT
 from chatapp.models import (
+    Attachment,
     Conversation,
     Installation,
     Invitation,
@@ -195,6 +196,9 @@ def _hold(house: House) -> None:
 
 NEEDED: Mapping[str, Callable[[House], object]] = {
     "c/<uuid:pk>/keep/": lambda house: Conversation.objects.update(is_temporary=True),
+    "files/<uuid:pk>/text/": lambda house: Attachment.objects.filter(
+        pk=house.files["document"]
+    ).update(message=None, conversation=house.conversation),
     "accounts/signup/": lambda house: Installation.objects.update(
         signup="domains", signup_domains="example.org"
     ),

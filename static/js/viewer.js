@@ -75,7 +75,7 @@ function show(next) {
   const image = new Image();
   image.alt = link.firstElementChild.alt;
   image.draggable = false;
-  image.onload = fit;
+  image.onload = () => image.isConnected && fit(); // unless another image is shown by now
   image.src = link.href;
   find(".stage").replaceChildren(image);
   fit();

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
+from tests.browser.test_attaching import attach, file
 from tests.support import pictures
 from tests.support.fake_upstream import FakeUpstream, choice, delta, done, finish, role, usage
 from tests.support.file_thread import File, document, image, scan, stored_for
@@ -322,50 +323,18 @@ CLEAN = [
 ]
 
 
-def attach(tab: Tab, *files: tuple[str, bytes]) -> None:
-    """Upload files to the draft of a new chat, and send them with the next prompt."""
-    described = [[name, base64.b64encode(data).decode()] for name, data in files]
-    tab.page.evaluate(
-        """async (files) => {
-          const token = document.querySelector("#selection [name=csrfmiddlewaretoken]").value;
-          const headers = {"X-CSRFToken": token};
-          const ids = [];
-          for (const [name, data] of files) {
-            const body = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
-            const form = new URLSearchParams({name, size: body.length});
-            const begun = await fetch("/files/", {method: "POST", headers, body: form});
-            const {id} = await begun.json();
-            const part = {...headers, "Upload-Offset": "0"};
-            await fetch(`/files/${id}/part/`, {method: "PATCH", headers: part, body});
-            ids.push(id);
-          }
-          const composer = document.getElementById("composer");
-          if (composer.elements.attached) return;
-          const field = document.createElement("input");
-          Object.assign(field, {type: "hidden", name: "attached", value: ids.join("\\n")});
-          composer.append(field);
-        }""",
-        described,
-    )
-    tab.page.wait_for_function(
-        """async (count) => {
-          const draft = await (await fetch("/files/draft/")).text();
-          return draft.split('data-state="ready"').length === count + 1;
-        }""",
-        arg=len(files),
-    )
-
-
 def test_hostile_files_and_names_stay_text(tab: Tab, upstream: FakeUpstream) -> None:
-    page = b"<!doctype html>" + HOSTILE.encode()
-    svg = pictures.SVG
-    attach(tab, ("a.png", svg), ("b.png", page), *((name, HOSTILE.encode()) for name in NAMES))
+    page = f"<!doctype html><title>{HOSTILE}</title><p>Read me</p><script>alert(4)</script>"
+    named = [file(name, HOSTILE) for name in NAMES]
+    attach(tab, file("a.png", pictures.SVG), file("b.png", page), *named)
+    expect(tab.page.locator(".chip[data-state=ready]")).to_have_count(7)
     tab.ask("Read these")
     tab.expect_ending("complete")
     [message] = upstream.chat_requests[-1].body["messages"]
     texts = [part["text"] for part in message["content"]]
-    assert [svg.decode() in texts[0], page.decode() in texts[1]] == [True, True]
-    assert all(HOSTILE in text for text in texts[1:-1])
+    assert pictures.SVG.decode() in texts[0]
+    assert "alert(4)" not in texts[1]
+    assert all(HOSTILE in text for text in texts[2:-1])
     marks = [re.fullmatch(r"<(document-\w+) name=.*</\1>", text, re.S) for text in texts[:-1]]
     assert [texts[n].count(f"</{mark[1]}>") for n, mark in enumerate(marks) if mark] == [1] * 7
     for _ in ("as sent", "and after a reload"):
@@ -373,8 +342,8 @@ def test_hostile_files_and_names_stay_text(tab: Tab, upstream: FakeUpstream) -> 
         expect(cards).to_have_count(7)
         titles = [one.get_attribute("title") for one in cards.all()]
         assert titles == ["a.png", "b.png", *CLEAN]
-        for card, text in zip(cards.all(), [svg.decode(), page.decode(), HOSTILE], strict=False):
-            card.click()
+        for number, text in ((0, pictures.SVG.decode()), (2, HOSTILE)):
+            cards.nth(number).click()
             expect(tab.page.locator("#document .text")).to_have_text(text)
             tab.page.keyboard.press("Escape")
             expect(tab.page.locator("#document")).to_have_count(0)

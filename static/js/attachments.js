@@ -61,9 +61,17 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
   resolve(({ isAsked }) => isAsked);
 });
 
-document.addEventListener("htmx:ws:after:connection", refresh);
-document.addEventListener("chat:named", refresh);
-document.addEventListener("chat:answered", refresh);
+let hasConnected = false;
+
+// What the page was drawn with is enough for its first connection, unless something is under way.
+document.addEventListener("htmx:ws:after:connection", () => {
+  if (hasConnected || all().length) refresh();
+  hasConnected = true;
+});
+
+for (const type of ["chat:named", "chat:answered"]) {
+  document.addEventListener(type, () => all().length && refresh());
+}
 document.addEventListener("chat:gone", refresh);
 document.addEventListener("chat:shown", () => {
   showAgain();

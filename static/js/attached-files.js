@@ -9,7 +9,8 @@ import { say } from "./page.js";
 import "./upload-chips.js";
 import { begin } from "./uploads.js";
 
-// Announces the files, in order, and uploads them. Resolves when all have chips.
+// Announces the files, in order, and uploads them. Resolves when they have chips, to whether all were
+// taken.
 export async function upload(files, arriving) {
   const refusals = new Map(); // sentence → names
   for (const file of files) {
@@ -20,6 +21,7 @@ export async function upload(files, arriving) {
   }
   await drawn();
   if (refusals.size) say([...refusals].map(([why, names]) => `${listed(names)}: ${why}`).join(" "));
+  return !refusals.size;
 }
 
 const listed = (names) =>

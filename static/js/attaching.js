@@ -3,7 +3,7 @@
 // page would freeze.
 
 import { extras } from "./attachments.js";
-import { box } from "./message-box.js";
+import { box, fill, joined } from "./message-box.js";
 import { say } from "./page.js";
 import { arrive } from "./waiting.js";
 
@@ -12,17 +12,23 @@ const FAILED = "The files couldn't be attached. Try again in a moment.";
 
 const input = () => document.getElementById("files-input");
 
+// Returns whether all of them were attached.
 async function attach(files) {
-  if (!files.length) return;
   const arriving = arrive(files.length);
   try {
     const { upload } = await extras();
-    await upload(files, arriving);
+    return await upload(files, arriving);
   } catch {
     say(FAILED);
+    return false;
   } finally {
     arriving.end();
   }
+}
+
+async function attachText(text) {
+  const isAttached = await attach([new File([text], "Pasted text.txt", { type: "text/plain" })]);
+  if (!isAttached) fill(joined(box().value, text)); // so that it is not lost
 }
 
 document.addEventListener("click", ({ target }) => {
@@ -33,7 +39,7 @@ document.addEventListener("change", ({ target }) => {
   if (target !== input()) return;
   const files = [...target.files];
   target.value = ""; // so that the same file can be chosen again
-  attach(files);
+  if (files.length) attach(files);
   box().focus();
 });
 
@@ -45,8 +51,8 @@ document.addEventListener("paste", (event) => {
   const files = [...data.files].filter(({ name }) => !text || name !== "image.png");
   if (!files.length && (target !== box() || text.length <= LONG)) return;
   event.preventDefault();
-  const pasted = () => new File([text.replace(/\r\n?/g, "\n")], "Pasted text.txt", { type: "text/plain" });
-  attach(files.length ? files : [pasted()]);
+  if (files.length) attach(files);
+  else attachText(text.replace(/\r\n?/g, "\n"));
 });
 
 // ---- dragging files over the page
@@ -81,5 +87,6 @@ document.addEventListener("drop", (event) => {
   const isFolder = (item) => item.webkitGetAsEntry?.()?.isDirectory;
   const items = [...event.dataTransfer.items].filter(({ kind }) => kind === "file");
   if (items.some(isFolder)) say("Folders can't be attached. Drop the files in them instead.");
-  attach(items.filter((item) => !isFolder(item)).map((item) => item.getAsFile()));
+  const files = items.filter((item) => !isFolder(item)).map((item) => item.getAsFile());
+  if (files.length) attach(files);
 });

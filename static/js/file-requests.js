@@ -41,7 +41,9 @@ function pause(ms, signal) {
 
 // Returns a sentence that says why the request was refused, or an empty string.
 export async function post(url, fields = {}) {
-  const answer = await ask(url, "POST", new URLSearchParams(fields)).catch(() => null);
+  const body = new FormData(); // a long text would grow in a URL's encoding
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  const answer = await ask(url, "POST", body).catch(() => null);
   if (answer?.ok) return "";
   return answer?.status === 422 || answer?.status === 507 ? answer.text() : FAILED[answer?.status] ?? FAILED.other;
 }

@@ -39,8 +39,9 @@ export function fewerPages(files, room) {
   const [last] = ends.filter(([, tokens]) => tokens <= budget).at(-1) ?? [];
   if (!last) return [];
   const [first] = ends[0];
-  const pages = last === 1 ? "page" : `${last} pages`;
-  const words = first === 1 ? `First ${pages}` : `Pages ${first}–${last}`;
+  const { unit } = largest.dataset;
+  const pages = last === 1 ? unit : `${last} ${unit}s`;
+  const words = first === 1 ? `First ${pages}` : `Only ${unit}s ${first}–${last}`;
   const url = `/files/${largest.dataset.file}/pages/`;
   const take = async () => (await post(url, { pages: `${first}-${last}` }), refresh());
   return [{ text: `${words} of ${nameOf(largest)}`, take }];

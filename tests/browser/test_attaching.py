@@ -349,6 +349,11 @@ def test_the_tabs_of_a_chat_show_the_same_files(desk: Desk, tab: Tab) -> None:
     expect_state(other, "notes.txt")
     button(other, "Remove notes.txt").click()
     expect(chips(tab)).to_have_count(0)
+    attach(other, file("more.txt"))
+    expect_state(tab, "more.txt")
+    tab.ask("What is this?")
+    tab.expect_ending("complete")
+    expect(chips(other)).to_have_count(0)
 
 
 def test_files_survive_a_reload_and_a_refused_prompt(tab: Tab, upstream: FakeUpstream) -> None:
@@ -414,6 +419,14 @@ def test_a_long_paste_is_turned_back_into_text_by_keyboard(pasted: Tab) -> None:
     expect(pasted.message).to_have_value(f"Read this:\n\n{LONG}")
     expect(pasted.message).to_be_focused()
     expect(chips(pasted)).to_have_count(0)
+
+
+def test_a_long_paste_that_is_refused_as_a_file_goes_into_the_box(desk: Desk, tab: Tab) -> None:
+    desk.expect_error("422")
+    tab.page.route("**/files/", lambda route: route.fulfill(status=422, body="There is no room."))
+    transfer(tab, "paste", "#message", "", LONG, "text/plain")
+    expect(tab.message).to_have_value(LONG)
+    expect(tab.problem).to_contain_text(f"“{PASTED}”: There is no room.")
 
 
 @pytest.mark.thorough

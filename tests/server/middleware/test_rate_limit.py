@@ -28,6 +28,12 @@ def test_a_request_that_writes_costs_more(alice: User, alices: Client) -> None:
     assert statuses == [422, 429]
 
 
+def test_a_part_of_a_file_costs_no_more_than_a_page(alice: User, alices: Client) -> None:
+    allowances[alice.pk] = TokenBucket(0, 2)
+    path = f"/files/{uuid4()}/part/"
+    assert [alices.patch(path).status_code for _ in range(3)] == [404, 404, 429]
+
+
 def test_an_htmx_request_is_refused_with_a_sentence(alice: User, alices: Client) -> None:
     allowances[alice.pk] = NOTHING_LEFT
     answer = alices.post("/conversations/export/", {}, headers={"HX-Request": "true"})

@@ -1,8 +1,10 @@
 """The Privacy page: who may read a person's chats, and what staff opened and did."""
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.defaultfilters import filesizeformat
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -29,6 +31,16 @@ def privacy(request: HttpRequest) -> HttpResponse:
         "policies": queries.policies_of(request.user),
         "retention": Retention.now(),
         "trash_days": TRASH_DAYS,
+        "file_sizes": _file_sizes(request.user),
         "is_held": request.user.legal_holds.living().exists(),
     }
     return render(request, "privacy/privacy.html", context)
+
+
+def _file_sizes(person: User) -> list[str]:
+    """Return what the person's files take up, if anything, and may take up, in words.
+
+    Sizes are written as in the refusal of an upload; Jinja's filter counts in thousands.
+    """
+    used, allowed = person.attachments.stored_bytes(), settings.CHATAPP_FILE_BYTES_PER_PERSON
+    return [filesizeformat(used), filesizeformat(allowed)] if used else []

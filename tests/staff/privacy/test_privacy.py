@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from chatapp.accounts.erasing import erase
 from chatapp.models import (
+    Attachment,
     AuditDetail,
     AuditEvent,
     Conversation,
@@ -101,6 +102,13 @@ def test_opening_ones_own_chat_is_not_listed(
     own = olive.conversations.create(title="Mine")
     read(olives, own)
     assert rows(olives) == []
+
+
+def test_the_page_says_how_much_of_their_space_files_take(alice: User, alices: Client) -> None:
+    assert "Your files take up" not in alices.get("/privacy/").text
+    Attachment.objects.create(user=alice, name="report.pdf", size=1024**2)
+    page = " ".join(parse(alices.get("/privacy/").text).text.split())
+    assert "Your files take up 1.0 MB of the 2.0 GB that you may use" in page
 
 
 def test_older_events_are_on_the_next_page(

@@ -140,7 +140,6 @@ NAMES = [
     ("two\r\nSet-Cookie: a=b.txt", 'attachment; filename="twoSet-Cookie: a=b.txt"'),
     ("../../etc/passwd", 'attachment; filename="passwd"'),
     ("gpj.\u202etxt.exe", 'attachment; filename="gpj.txt.exe"'),
-    ("x" * 10_000 + ".txt", 'attachment; filename="' + "x" * 115 + "….txt"),
     ("naïve 文.txt", "attachment; filename*=utf-8''" + quote("naïve 文.txt")),
 ]
 
@@ -150,11 +149,7 @@ def test_a_name_becomes_a_header_by_rfc_6266(
     alices: Client, lines: Attachment, name: str, disposition: str
 ) -> None:
     Attachment.objects.filter(pk=lines.pk).update(name=name)
-    expected = disposition
-    if "…" in disposition:
-        shortened = disposition.partition('"')[2]
-        expected = "attachment; filename*=utf-8''" + quote(shortened)
-    assert alices.head(path(lines))["Content-Disposition"] == expected
+    assert alices.head(path(lines))["Content-Disposition"] == disposition
 
 
 def test_a_converted_image_is_not_saved_under_its_former_suffix(alices: Client) -> None:

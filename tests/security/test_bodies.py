@@ -132,7 +132,7 @@ def test_the_demo_port_has_its_own_limit(server: Server) -> None:
     page_port = int(server.url.rpartition(":")[2])
     [demo_port] = {port for _, port in listeners(server.pid)} - {page_port}
     chat = (b"POST /v1/chat/completions HTTP/1.1", HOST)
-    for length, status in ((b"16777217", 413), (b"2097153", 401)):
+    for length, status in ((b"67108865", 413), (b"2097153", 401)):
         with Wire(f"http://127.0.0.1:{demo_port}") as wire:
             wire.write(head(*chat, b"Connection: close", b"Content-Length: " + length))
             if status == 401:

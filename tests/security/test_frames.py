@@ -14,6 +14,7 @@ from turbohtml import Element, Node, Text
 from chatapp.catalogue import Offer
 from chatapp.chat.sidebar import LIST
 from chatapp.models import (
+    Attachment,
     Conversation,
     Deleted,
     Limit,
@@ -92,6 +93,8 @@ def main(
         "at": None,
         "is_long": True,
         "limit_warning": warning([QuotaUsage(shared_limit(text), "all", 90, 0, 0, None)]),
+        "attachments": [Attachment(name=text, size=9, state="ready")],
+        "used_tokens": 0,
         "thread": "",
         "suggestions": (text,),
         "first_steps": ("gateway", "people"),

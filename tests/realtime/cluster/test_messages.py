@@ -24,6 +24,7 @@ SENDER = UUID(int=7)
 NUMBERS = st.integers(-(2**63), 2**64 - 1)
 VALUES: dict[object, st.SearchStrategy[object]] = {
     UUID: st.uuids(),
+    UUID | None: st.none() | st.uuids(),
     int: NUMBERS,
     float: st.floats(allow_nan=False),
     bool: st.booleans(),

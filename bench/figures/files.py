@@ -39,7 +39,8 @@ async def measure(quick: bool) -> list[Row]:
             answered = [await _answered(browser, uploads, tab, n) for n in range(3 if quick else 9)]
             twenty = await _twenty(uploads)
             # A page reloads its draft when something has changed, and does not poll.
-            late, samples = await _late(browser, Uploads(browser, poll_seconds=0.5), tab)
+            uploads = Uploads(browser, poll_seconds=0.5)
+            late, samples = await _late(browser, uploads, tab, 3 if quick else 12)
     return [
         at_most(f"{PAGES}-page PDF: attached to first token, p50", median(answered), 3.0, "s", 2),
         at_most(f"{FILES} PDFs of 10 pages at once: all ready", twenty, 20.0, "s", 1),
@@ -75,18 +76,18 @@ async def _twenty(uploads: Uploads) -> float:
     return seconds
 
 
-async def _late(browser: Browser, uploads: Uploads, tab: Tab) -> tuple[float, float]:
+async def _late(browser: Browser, uploads: Uploads, tab: Tab, rounds: int) -> tuple[float, float]:
     """Return how many of the event loop's timers ran late while documents were uploaded and read.
 
     A reply runs meanwhile, because the app samples only then.
     """
     before = await _lags(browser)
-    tab.ask(Order(browser.next_number(), tokens=500))
+    tab.ask(Order(browser.next_number(), tokens=5000))
     await tab.reply_began()
     numbers = itertools.count(1000)
 
     async def attach_some() -> None:
-        for _ in range(3):
+        for _ in range(rounds):
             document = pdf_of(50).replace(b"network", b"net%04d" % next(numbers))
             await uploads.remove(await uploads.attach("document.pdf", document))
 

@@ -15,7 +15,8 @@ from uuid import UUID
 
 from chatapp.db.statements import PreparedIn, rows
 from chatapp.models.conversations import branches
-from chatapp.models.conversations.messages import Message, plain_chat_messages
+from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.plain_messages import plain_chat_messages
 from chatapp.models.files.attachments import count_present, parts_by_message
 from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.history import NOTHING, History

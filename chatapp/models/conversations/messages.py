@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Protocol, Self
+from typing import Self
 
 from django.db import DatabaseError, models, transaction
 from django.db.models.base import ModelBase
@@ -17,15 +17,15 @@ from chatapp.models.accounts.users import User
 from chatapp.models.billing import budget_accounts
 from chatapp.models.billing.usage import Usage, milliseconds
 from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.plain_messages import plain_chat_messages
 from chatapp.models.conversations.replies import StoredReply
 from chatapp.models.conversations.rounds import ToolRun
 from chatapp.models.files.attachments import Attachment, parts_by_message, shown_by_message
 from chatapp.models.platform.processes import Process
 from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
 from chatapp.models.policies import legal_holds
-from chatapp.upstream.wire.content import Part, text_part
+from chatapp.upstream.wire.content import Part
 from chatapp.upstream.wire.estimates import PromptSize, estimate
-from chatapp.upstream.wire.history import GO_ON
 from chatapp.upstream.wire.reply import Ending, Reply
 
 # One running reply per slot of a conversation. The name begins with the constraint's name in the
@@ -355,32 +355,6 @@ def load_shown_files(messages: Iterable[Message]) -> None:
     if with_files:
         for pk, files in shown_by_message(with_files).items():
             with_files[pk].files = files
-
-
-class Plain(Protocol):
-    """The part of a message that is sent if it has no tool calls."""
-
-    @property
-    def role(self) -> str: ...
-    @property
-    def content(self) -> str: ...
-    @property
-    def refusal(self) -> str: ...
-    @property
-    def is_continuation(self) -> bool: ...
-
-
-def plain_chat_messages(message: Plain, files: Sequence[Part] = ()) -> list[dict[str, object]]:
-    """Return the chat messages for a message's files and text.
-
-    The files come first, so that prompts about the same files begin with the same bytes. A refusal
-    counts as the model's text.
-    """
-    text = "\n\n".join(text for text in (message.content, message.refusal) if text.strip())
-    content: str | list[Part] = GO_ON if message.is_continuation else text
-    if files:
-        content = [*files, text_part(text)] if text else [*files]
-    return [{"role": message.role, "content": content}] if content else []
 
 
 def streaming_in(conversation: uuid.UUID) -> list[Message]:

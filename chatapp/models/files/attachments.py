@@ -50,7 +50,7 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         return self.filter(message=None, conversation=conversation)
 
     def for_chips(self) -> Self:
-        """The same, with all that the chips in the composer show, and without the texts."""
+        """Load what the chips in the composer show, without the texts."""
         return self.select_related("file__content__thumbnail").defer("file__content__text")
 
     def editable(self) -> Self:

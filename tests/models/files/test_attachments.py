@@ -45,7 +45,7 @@ def prompt(alice: User, connected: Upstream) -> Message:
 
 
 def drafted(user: User, conversation: Conversation | None = None, **fields: object) -> Attachment:
-    """Return an upload in a draft, of which a part has arrived."""
+    """Return an upload in a draft whose first part has arrived."""
     draft: Attachment = Attachment.objects.create(
         user=user, conversation=conversation, name="draft.txt", size=9, received=5, **fields
     )

@@ -3,6 +3,7 @@
 // with files is in attached-files.js, which is loaded once there are any.
 
 import { form, isEmpty } from "./message-box.js";
+import { conversation } from "./page.js";
 
 const SENT = new Set(); // ids of the files of a prompt without an answer yet
 
@@ -55,7 +56,7 @@ export function showAgain() {
 }
 
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.id === "draft-state") refresh();
+  if (target.id === "draft-state" && target.dataset.changed === conversation()) refresh();
   if (target.id !== "draft-files") return;
   redraw();
   resolve(({ isAsked }) => isAsked);
@@ -75,5 +76,6 @@ for (const type of ["chat:named", "chat:answered"]) {
 document.addEventListener("chat:gone", refresh);
 document.addEventListener("chat:shown", () => {
   showAgain();
+  if (chips().some(({ dataset }) => dataset.state !== "ready")) refresh(); // it may have changed meanwhile
   resolve(() => true);
 });

@@ -60,7 +60,7 @@ def test_a_projects_model_must_be_offered(
     assert post(alices, path, name="Poems", preset=f"{connected.pk}/big")[0] == 200
     poems.refresh_from_db()
     assert poems.preset == ModelChoice(connected.pk, "big")
-    assert post(alices, path, name="Poems", preset="99/big")[0] == 422
+    assert post(alices, path, name="Poems", preset=f"{connected.pk + 1}/big")[0] == 422
     assert post(alices, path, name="Poems")[0] == 200
     poems.refresh_from_db()
     assert poems.preset is None

@@ -41,3 +41,13 @@ async def test_another_persons_attachment_cannot_be_sent(
     await tab.send(action="prompt", message="What colour?", attached=str(notes.pk))
     await tab.until("no longer there")
     assert not await Message.objects.aexists()
+
+
+async def test_a_tab_is_told_of_drafts_that_it_may_be_about_to_show(
+    tab: Tab, alices: Client, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("Hi"), finish(), done())
+    await tab.send(action="prompt", message="Hello")
+    await tab.until("Hi")
+    await attached(alices, "notes.txt", b"For a new chat")
+    await tab.until('id="draft-state" hidden data-changed=""')

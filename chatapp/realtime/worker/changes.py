@@ -57,10 +57,11 @@ class Changes:
         await show_to(self._viewers.all_of(user), fragments.list_fragment())
 
     async def look_at_draft(self, user: int, conversation: UUID | None) -> None:
-        """Make the person's tabs that show the conversation reload its draft's attachments."""
-        tabs = self._viewers.all_of(user)
-        showing = [tab for tab in tabs if self._viewers.shown_by(tab) == conversation]
-        await show_to(showing, fragments.draft_fragment())
+        """Make the person's tabs that show the conversation reload its draft's attachments.
+
+        All tabs are told: any may be about to show the conversation.
+        """
+        await show_to(self._viewers.all_of(user), fragments.draft_fragment(conversation))
 
     async def look_at_policy(self) -> None:
         """Show the current review policy in the tabs that can start a new chat."""

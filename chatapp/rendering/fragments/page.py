@@ -118,6 +118,6 @@ def list_fragment() -> str:
     return replace("#list-state", draw("chat/_list_state.html", {}))
 
 
-def draft_fragment() -> str:
-    """Make static/js/attachments.js reload the attachments of the draft."""
-    return replace("#draft-state", draw("files/_draft_state.html", {}))
+def draft_fragment(conversation: UUID | None) -> str:
+    """Make static/js/attachments.js reload the attachments, if the page shows this draft."""
+    return replace("#draft-state", draw("files/_draft_state.html", {"changed": conversation or ""}))

@@ -84,11 +84,16 @@ def _read_and_store(attachment: Attachment) -> None:
         logger.error("A file can't be stored: %s", error)
         _fail(attachment, NOT_STORED)
         return
+    except Error:
+        raise  # the file is read again
     except Exception:
         logger.exception("A file could not be read")
         _fail(attachment, FAILED)
         return
-    attachment.delete_parts()
+    try:
+        attachment.delete_parts()
+    except OSError as error:
+        logger.warning("Housekeeping deletes the parts of a file that was read: %s", error)
 
 
 def _fail(attachment: Attachment, problem: str, **fields: object) -> None:

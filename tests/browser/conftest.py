@@ -90,6 +90,9 @@ def server(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
         yield server
 
 
+LAST_REPLY = "() => [...document.querySelectorAll('article[data-reply]')].at(-1)?.dataset.reply"
+
+
 class Tab:
     """One browser tab, from its user's point of view."""
 
@@ -102,8 +105,10 @@ class Tab:
         self.reply = page.locator("article[data-reply]").last
         self.problem = page.locator("#problem")
         self.connection = page.locator("#connection")
+        self._earlier: str | None = None  # the last reply when the newest prompt was sent
 
     def ask(self, text: str) -> None:
+        self._earlier = self.page.evaluate(LAST_REPLY)
         self.message.fill(text)
         self.message.press("Enter")
 
@@ -115,6 +120,9 @@ class Tab:
         return self.region("answer")
 
     def expect_ending(self, ending: str) -> None:
+        """Expect that the reply to the newest prompt ended like this."""
+        if self._earlier:
+            expect(self.reply).not_to_have_attribute("data-reply", self._earlier)
         expect(self.reply).to_have_attribute("data-ending", ending)
 
     def reload(self) -> None:

@@ -202,7 +202,7 @@ def test_text_cannot_change_which_conversation_a_frame_belongs_to(
     tab.expect_ending("complete")
     expect(tab.answer.locator("p")).to_have_text([text] * 3)
     tab.ask("And now?")
-    expect(tab.page.locator(".prompt")).to_have_count(2)
+    expect(tab.page.locator("[data-reply]")).to_have_count(2)
     tab.expect_ending("complete")
     assert witness.actions == ["prompt", "prompt"]
 

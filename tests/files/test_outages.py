@@ -1,6 +1,10 @@
 """Uploads while the disk is full, the person is signed out or deactivated, or too much is sent."""
 
+from collections.abc import Callable
+from uuid import UUID
+
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from pytest_django import Settings
 
@@ -16,11 +20,15 @@ def begun(client: Client, size: int = 10) -> str:
     return str(client.post("/files/", {"name": "a.txt", "size": size}).json()["id"])
 
 
-def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def raiser(error: Exception) -> Callable[..., None]:
     def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise error
 
-    monkeypatch.setattr(storage, "write", fail)
+    return fail
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "write", raiser(OSError(28, "No space left on device")))
 
 
 def test_an_upload_goes_on_once_the_disk_has_room(alices: Client) -> None:
@@ -55,6 +63,31 @@ def test_the_parts_are_deleted_once_the_file_is_read(alices: Client) -> None:
     assert not list(storage.names_in("uploads"))
     assert attachment.file
     assert attachment.file.read() == b"text"
+
+
+def test_a_file_is_read_again_after_the_database_was_away(
+    alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pk = begun(alices)
+    with pytest.MonkeyPatch.context() as patch:
+        read = reading.read
+        patch.setattr(reading, "read", lambda _: None)
+        send_part(alices, pk, b"0123456789", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Attachment, "make_ready", raiser(OperationalError("no database")))
+        with pytest.raises(OperationalError):
+            read(UUID(pk))
+    assert Attachment.objects.get().state == Attachment.State.READING
+    read(UUID(pk))
+    assert Attachment.objects.get().state == Attachment.State.READY
+
+
+def test_a_file_is_ready_even_if_its_parts_stay(
+    alices: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Attachment, "delete_parts", raiser(OSError("no route to host")))
+    assert upload(alices, "a.txt", b"text").state == Attachment.State.READY
+    assert "no route to host" in caplog.text
 
 
 def test_an_upload_ends_with_the_session(alices: Client) -> None:

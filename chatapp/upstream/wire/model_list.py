@@ -183,7 +183,7 @@ def _false_in(part: Mapping[str, object]) -> Iterator[str]:
 
 
 def _lists_modalities(part: Mapping[str, object]) -> bool:
-    """Whether it has the modalities of its input, of which text is always one."""
+    """Whether it lists the modalities of its input, which always include text."""
     words = _words_in({key: part.get(key) for key in _MODALITIES})
     return "text" in words
 

@@ -1,4 +1,4 @@
-"""Account forms: setup, sign-up, invitation, sign-in and passwords."""
+"""Account forms: setup, sign-up, invitation, sign-in, passwords and preferences."""
 
 import re
 from typing import Any
@@ -11,7 +11,9 @@ from django.core.exceptions import ValidationError
 
 from chatapp.accounts.confirmation import check_own_password
 from chatapp.accounts.passwords import ADVICE
-from chatapp.models import User
+from chatapp.models import Memory, User
+from chatapp.models.accounts.memory import MAX_MEMORY_LENGTH
+from chatapp.text.multiline import MultilineField
 
 PLAIN_LOCAL_PART = re.compile(r"[\w.+'-]+")
 
@@ -155,3 +157,26 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
             "finishes_replies": "Otherwise a reply stops when you close its last tab. The text so "
             "far is saved, and you can continue it. Replies in temporary chats always stop."
         }
+
+
+class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]
+    """What a person wants models to know about them."""
+
+    about = MultilineField(
+        label="About me",
+        required=False,
+        max_length=MAX_MEMORY_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
+        help_text="For example your work, your experience, and the languages you speak.",
+    )
+    answers = MultilineField(
+        label="How to answer",
+        required=False,
+        max_length=MAX_MEMORY_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
+        help_text="For example how long and how formal answers should be.",
+    )
+
+    class Meta:
+        model = Memory
+        fields = ["about", "answers", "is_on"]

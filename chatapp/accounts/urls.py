@@ -56,6 +56,7 @@ urlpatterns = [
     ),
     path("accounts/by/<str:provider_id>/back/", openid.come_back, name="openid_connect_callback"),
     path("preferences/", views.preferences, name="preferences"),
+    path("preferences/memory/", views.memory, name="memory"),
     path("accounts/devices/", views.devices, name="devices"),
     path("accounts/reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
     path("accounts/reauthenticate/code/", second_factor.reauthenticate, name="mfa_reauthenticate"),

@@ -13,16 +13,16 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp.accounts.auditing import origin_of
 from chatapp.accounts.confirmation import confirm
-from chatapp.accounts.forms import PreferencesForm, SetupForm
+from chatapp.accounts.forms import MemoryForm, PreferencesForm, SetupForm
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.setup_link import is_setup_token, setup_token
 from chatapp.db.locks import one_at_a_time
 from chatapp.db.primary_keys import parse_pk
-from chatapp.models import Installation, ReviewPolicy, User, audit
+from chatapp.models import Installation, Memory, ReviewPolicy, User, audit
 from chatapp.sessions.validity import is_switched_off
 
 View = Callable[..., HttpResponseBase]
@@ -129,7 +129,31 @@ def preferences(request: HttpRequest) -> HttpResponse:
     )
     if form.is_valid():
         request.user.save(update_fields=form.changed_data)
-        messages.success(request, "Saved. This applies to your next prompts.")
-        return redirect("preferences")
-    context = {"form": form, "closing": Installation.this().closing}
+        return _saved(request)
+    return _preferences(request, form, MemoryForm(instance=_memory_of(request.user)))
+
+
+@require_POST
+@login_required
+def memory(request: HttpRequest) -> HttpResponse:
+    """Store what a person wants models to know about them."""
+    assert isinstance(request.user, User)
+    form = MemoryForm(request.POST, instance=_memory_of(request.user))
+    if form.is_valid():
+        form.save()
+        return _saved(request)
+    return _preferences(request, PreferencesForm(instance=request.user), form)
+
+
+def _memory_of(person: User) -> Memory:
+    return Memory.objects.filter(user=person).first() or Memory(user=person)
+
+
+def _saved(request: HttpRequest) -> HttpResponse:
+    messages.success(request, "Saved. This applies to your next prompts.")
+    return redirect("preferences")
+
+
+def _preferences(request: HttpRequest, form: PreferencesForm, memory: MemoryForm) -> HttpResponse:
+    context = {"form": form, "memory": memory, "closing": Installation.this().closing}
     return render(request, "account/preferences.html", context)

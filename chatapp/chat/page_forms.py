@@ -98,7 +98,7 @@ class ProjectForm(forms.Form):
 
     name = OneLine(MAX_NAME_LENGTH, "A name")
     instructions = MultilineField(required=False, max_length=MAX_INSTRUCTIONS_LENGTH)
-    preset = ModelField(required=False)
+    model = ModelField(required=False)
 
     def __init__(self, data: Mapping[str, object], project: Project) -> None:
         super().__init__(data)
@@ -107,19 +107,19 @@ class ProjectForm(forms.Form):
     def fill(self) -> None:
         """Copy the cleaned values to the project without saving it."""
         project, clean = self.project, self.cleaned_data
-        preset: ModelChoice | None = clean["preset"]
+        model: ModelChoice | None = clean["model"]
         project.name, project.instructions = clean["name"], clean["instructions"]
-        project.upstream_id = preset.upstream if preset else None
-        project.model = preset.name if preset else ""
+        project.upstream_id = model.upstream if model else None
+        project.model = model.name if model else ""
 
-    def clean_preset(self) -> ModelChoice | None:
+    def clean_model(self) -> ModelChoice | None:
         """Accept a model of an enabled upstream, or the current one even if that is disabled."""
-        preset: ModelChoice | None = self.cleaned_data["preset"]
-        if preset == self.project.preset:
-            return preset
-        if preset and not Upstream.objects.filter(pk=preset.upstream, enabled=True).exists():
+        model: ModelChoice | None = self.cleaned_data["model"]
+        if model == self.project.preselected:
+            return model
+        if model and not Upstream.objects.filter(pk=model.upstream, enabled=True).exists():
             raise forms.ValidationError(NOT_OFFERED)
-        return preset
+        return model
 
 
 class FeedbackForm(forms.Form):

@@ -236,8 +236,7 @@ def _to_begin_with(
 
     In order: the project's model, the one the person used last, the administrator's default.
     """
-    preset = project.preset if project else None
-    choices = (preset, used, installation.default_choice)
+    choices = (project.preselected if project else None, used, installation.default_choice)
     return [f"{choice.upstream}/{choice.name}" for choice in choices if choice]
 
 

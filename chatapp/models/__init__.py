@@ -8,6 +8,7 @@ Imports `upstream.wire`, which does no I/O, and the packages of the lowest layer
 
 from chatapp.models.accounts.access_rules import AccessRule, Permitted, permitted
 from chatapp.models.accounts.devices import Device
+from chatapp.models.accounts.memory import Memory
 from chatapp.models.accounts.users import User
 from chatapp.models.audit import AuditDetail, AuditEvent, AuditHead
 from chatapp.models.billing.budget_accounts import BudgetAccount, BudgetHold
@@ -16,6 +17,7 @@ from chatapp.models.billing.limits import Limit
 from chatapp.models.billing.prices import Price
 from chatapp.models.billing.usage import Usage
 from chatapp.models.conversations import ledger, sequence  # noqa: F401 - imported for their post_migrate receivers
+from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.deletions import Deleted, Deletion, Restoration
 from chatapp.models.conversations.feedback import Feedback
@@ -60,6 +62,7 @@ __all__ = [
     "BudgetAccount",
     "BudgetHold",
     "CacheEntry",
+    "ChatSettings",
     "ClaimedGroup",
     "Continuation",
     "Conversation",
@@ -78,6 +81,7 @@ __all__ = [
     "LegalHold",
     "Limit",
     "Logo",
+    "Memory",
     "Message",
     "ModelChoice",
     "MonthlyUsage",
@@ -91,6 +95,7 @@ __all__ = [
     "Prompt",
     "Refused",
     "ReplyImage",
+    "RequestSettings",
     "Restoration",
     "Retention",
     "Retry",

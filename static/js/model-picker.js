@@ -31,9 +31,9 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 });
 
 function choose() {
-  const isPreset = document.querySelector("#model-picker[data-preset]");
+  const isPreselected = document.querySelector("#model-picker[data-preselected]");
   const named = new URLSearchParams(location.search).get("model");
-  const wanted = picked || (!conversation() && (named || (!isPreset && kept("model"))));
+  const wanted = picked || (!conversation() && (named || (!isPreselected && kept("model"))));
   const picker = document.getElementById("model");
   if ([...picker.options].some(({ value }) => value === wanted)) picker.value = wanted;
 }

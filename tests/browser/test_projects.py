@@ -117,11 +117,11 @@ def test_new_chats_of_a_project_use_its_model_whatever_was_picked_last(
         gateway.models = ["first", "second"]
         with site.server(OPENAI_BASE_URL=gateway.base_url) as server:
             tab = sit_down(alice, url=server.url).open()
-            expect_preset(tab, gateway)
+            expect_preselected(tab, gateway)
             tab.page.close()
 
 
-def expect_preset(tab: Tab, gateway: FakeUpstream) -> None:
+def expect_preselected(tab: Tab, gateway: FakeUpstream) -> None:
     model = tab.page.get_by_role("combobox", name="Model", exact=True)
     expect(model.locator("option")).to_have_count(2)
     values = model.locator("option").evaluate_all("options => options.map((one) => one.value)")

@@ -39,7 +39,7 @@ def test_a_project_needs_only_a_name(alice: User, alices: Client) -> None:
     status, address = post(alices, "/projects/", name="  Big\n plans ")
     project = alice.projects.get()
     assert (status, address) == (200, f"/projects/{project.pk}/")
-    assert (project.name, project.instructions, project.preset) == ("Big plans", "", None)
+    assert (project.name, project.instructions, project.preselected) == ("Big plans", "", None)
 
 
 def test_a_projects_page_is_headed_by_its_name(alices: Client, poems: Project) -> None:
@@ -57,13 +57,13 @@ def test_a_projects_model_must_be_offered(
     alices: Client, poems: Project, connected: Upstream
 ) -> None:
     path = f"/projects/{poems.pk}/change/"
-    assert post(alices, path, name="Poems", preset=f"{connected.pk}/big")[0] == 200
+    assert post(alices, path, name="Poems", model=f"{connected.pk}/big")[0] == 200
     poems.refresh_from_db()
-    assert poems.preset == ModelChoice(connected.pk, "big")
-    assert post(alices, path, name="Poems", preset=f"{connected.pk + 1}/big")[0] == 422
+    assert poems.preselected == ModelChoice(connected.pk, "big")
+    assert post(alices, path, name="Poems", model=f"{connected.pk + 1}/big")[0] == 422
     assert post(alices, path, name="Poems")[0] == 200
     poems.refresh_from_db()
-    assert poems.preset is None
+    assert poems.preselected is None
 
 
 def test_a_project_over_the_storage_limit_is_refused_with_what_to_do(
@@ -92,15 +92,15 @@ async def test_a_projects_model_is_kept_while_it_is_unavailable(
     await connected.asave()
     drawn = await database_sync_to_async(alices.get)(f"/projects/{poems.pk}/")
     page = Page(drawn.text)
-    [choice] = page.root.find_all("select", name="preset")
+    [_, choice] = page.root.find_all("select", name="model")
     [chosen] = [one for one in choice.find_all("option") if "selected" in one.attributes]
     assert chosen.text.strip() == "big"
     path = f"/projects/{poems.pk}/change/"
-    preset = chosen.attributes["value"]
-    saved, _ = await database_sync_to_async(post)(alices, path, name="Odes", preset=preset)
+    preselected = chosen.attributes["value"]
+    saved, _ = await database_sync_to_async(post)(alices, path, name="Odes", model=preselected)
     assert saved == 200
     poems = await Project.objects.aget(pk=poems.pk)
-    assert (poems.name, poems.preset) == ("Odes", ModelChoice(connected.pk, "big"))
+    assert (poems.name, poems.preselected) == ("Odes", ModelChoice(connected.pk, "big"))
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ class Askable(models.Model):
         is_continuation: bool = False,
         file_count: int = 0,
         others: Sequence[tuple[Upstream, str]] = (),
+        request_settings: uuid.UUID | None = None,
     ) -> list[Message]:
         """Store a prompt and its reply, which is streaming from now on.
 
@@ -52,20 +53,25 @@ class Askable(models.Model):
             file_count=file_count,
         )
         replies = [
-            self._reply_to(prompt, *choice, streamed_by, slot)
+            self._reply_to(prompt, *choice, streamed_by, request_settings, slot)
             for slot, choice in enumerate([(upstream, model), *others])
         ]
         self._store([prompt], replies)
         return [prompt, *replies]
 
     def answer(
-        self, prompt: Message, upstream: Upstream, model: str, streamed_by: uuid.UUID
+        self,
+        prompt: Message,
+        upstream: Upstream,
+        model: str,
+        streamed_by: uuid.UUID,
+        request_settings: uuid.UUID | None = None,
     ) -> Message:
         """Store and return one more reply to `prompt`, streaming from now on.
 
         Raises the same errors as `ask`.
         """
-        reply = self._reply_to(prompt, upstream, model, streamed_by)
+        reply = self._reply_to(prompt, upstream, model, streamed_by, request_settings)
         self._store([], [reply])
         return reply
 
@@ -77,7 +83,13 @@ class Askable(models.Model):
         raise NotImplementedError
 
     def _reply_to(
-        self, prompt: Message, upstream: Upstream, model: str, streamed_by: uuid.UUID, slot: int = 0
+        self,
+        prompt: Message,
+        upstream: Upstream,
+        model: str,
+        streamed_by: uuid.UUID,
+        request_settings: uuid.UUID | None,
+        slot: int = 0,
     ) -> Message:
         return build(
             Message,
@@ -88,6 +100,7 @@ class Askable(models.Model):
             upstream=upstream,
             model=model,
             streamed_by=streamed_by,
+            request_settings_id=request_settings,
             slot=slot,
         )
 

@@ -141,11 +141,6 @@ class Conversation(Titled, Askable, Branched, Erasable):
         reply = _NEWEST_REPLY.first(last.pk) if last else None
         return ModelChoice(reply.upstream_id, reply.model) if reply and reply.upstream_id else None
 
-    @property
-    def instructions(self) -> str:
-        """The project's instructions for the model; empty without a project."""
-        return self.project.instructions if self.project else ""
-
     @classmethod
     def own(cls, user: User, pk: uuid.UUID) -> "Conversation":
         """Return this person's conversation. Raises `NotHere` if there is none or it is trashed."""

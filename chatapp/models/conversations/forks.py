@@ -18,6 +18,7 @@ from django.db.models.functions import Cast, Coalesce
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations import branches, storage
+from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.images import IMAGE_BYTES, ReplyImage
 from chatapp.models.conversations.locked_message import GONE, locked_message
@@ -69,6 +70,7 @@ class Fork:
         copies = {pk: uuid.uuid4() for pk in ids}
         fork.active_leaf = copies[last.pk]
         fork.begin()
+        ChatSettings.copy(last.conversation, fork)
         return Copying(fork, copies, _steps(ids, sizes), last.conversation.is_temporary)
 
 
@@ -138,8 +140,11 @@ def _copy(ids: list[uuid.UUID], copies: dict[uuid.UUID, uuid.UUID], fork: Conver
     if len(found) < len(ids):  # deleted since the copying began
         raise Refused(GONE)
     messages = [found[pk] for pk in ids]
+    asked_with = {one.request_settings_id for one in messages if one.request_settings_id}
+    settings = RequestSettings.copy(asked_with, fork)
     for message in messages:
         message.pk = copies[message.pk]
+        message.request_settings_id = settings.get(message.request_settings_id)
         message.conversation = fork
         message.parent_id = copies[message.parent_id] if message.parent_id else None
         message.sequence = message.streamed_by = message.indexed_at = None

@@ -1,4 +1,4 @@
-"""Projects: a person's folders of conversations, with presets for new chats."""
+"""Projects: a person's folders of conversations, with instructions and a model for new chats."""
 
 import uuid
 
@@ -34,7 +34,7 @@ class Project(models.Model):
         return len(self.name.encode()) + len(self.instructions.encode())
 
     @property
-    def preset(self) -> ModelChoice | None:
+    def preselected(self) -> ModelChoice | None:
         """The model preselected for its new chats, if it has one."""
         if self.upstream_id is None or not self.model:
             return None

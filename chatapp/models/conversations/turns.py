@@ -5,7 +5,7 @@ is the process that will stream the reply; if it is None, nothing new is stored.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -18,6 +18,7 @@ from chatapp.models.billing.prices import Price
 from chatapp.models.billing.reservations import Reservation
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.branch_history import BranchHistory
+from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import Message
@@ -45,7 +46,7 @@ class Turn:
     prompt: Message
     reply: Message
     tool_servers: Sequence[ToolServer] = ()  # whose tools the model may call
-    instructions: str = ""  # sent first, as the system message
+    asked_with: RequestSettings | None = None  # the system message and the parameters
     is_repeated: bool = False
     is_retry: bool = False  # of an existing prompt, which has other replies already
     others: Sequence["Turn"] = ()  # the same prompt, sent to other models at the same time
@@ -72,10 +73,15 @@ class Turn:
         """What the upstream is sent."""
         prompt = History.of(self.prompt.as_chat_messages(self.reply))
         messages = self.before.history(self.reply).followed_by(prompt)
-        if not self.instructions:
+        if not (self.asked_with and self.asked_with.instructions):
             return messages
-        system = History.of([{"role": "system", "content": self.instructions}])
+        system = History.of([{"role": "system", "content": self.asked_with.instructions}])
         return system.followed_by(messages)
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """The parameters that the chat sets; see `chat_parameters`."""
+        return self.asked_with.parameters if self.asked_with else {}
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,8 @@ class Prompt:
     project: UUID | None = None  # for a new conversation
     others: Sequence[ModelChoice] = ()  # further models that are sent the prompt
     files: Sequence[UUID] = ()  # attachments of the draft, in order
+    system_prompt: str = ""  # for a new conversation
+    parameters: Mapping[str, object] = field(default_factory=dict)  # for a new conversation
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """Store the prompt, or find it if it is stored already, and return its turn.
@@ -119,8 +127,9 @@ class Prompt:
         upstreams = [Upstream.offering(model, user.pk) for model in asked]
         (first, model), *others = zip(upstreams, (one.name for one in asked), strict=True)
         with transaction.atomic():
-            conversation, before = self._find_branch(user)
+            conversation, before, settings = self._find_branch(user)
             attached = self._attachments(user) if self.files else []
+            asked_with = RequestSettings.now(settings, user)
             prompt, *replies = conversation.ask(
                 pk,
                 self.text,
@@ -131,20 +140,25 @@ class Prompt:
                 is_continuation=self.is_continuation,
                 file_count=len(attached),
                 others=others,
+                request_settings=asked_with.pk if asked_with else None,
             )
+            if self.system_prompt or self.parameters:
+                settings.store()
+            if asked_with:
+                asked_with.store()
             attach(attached, prompt.pk)
             prompt.load_files()
             policy = None if before.end else ReviewPolicy.at(conversation.created_at)
             if attached:
-                _check_contexts(before, prompt, replies)
-            admitted = _reserve(user, before, prompt, replies)
+                _check_contexts(before, prompt, replies, asked_with)
+            admitted = _reserve(user, before, prompt, replies, asked_with)
         turn, *beside = (
             Turn(
                 before,
                 prompt,
                 reply,
                 _tool_servers(upstream, user),
-                conversation.instructions,
+                asked_with=asked_with,
                 reservation=admitted.get(reply.pk),
                 finishes=_finishes(conversation, user),
             )
@@ -168,18 +182,22 @@ class Prompt:
             raise Refused(f"A message can have {most} files at most. Remove some.")
         return user.attachments.to_send(self.files, kept)
 
-    def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory]:
-        """Return the conversation of the prompt and the branch that it follows."""
+    def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory, ChatSettings]:
+        """Return the conversation of the prompt, the branch that it follows, and its settings."""
         if self.conversation:
             conversation = Conversation.held(user, self.conversation)
-            return conversation, conversation.history_through(self.parent)
+            before = conversation.history_through(self.parent)
+            return conversation, before, ChatSettings.of(conversation)
         # If the project is gone or isn't this person's, the conversation begins without one.
         project = user.projects.filter(pk=self.project).first() if self.project else None
         title = TEMPORARY if self.is_temporary else Conversation.title_of(self._words(user))
         begun = build(
             Conversation, user=user, title=title, project=project, is_temporary=self.is_temporary
         )
-        return begun, BranchHistory()
+        settings = ChatSettings(
+            conversation=begun, system_prompt=self.system_prompt, parameters=self.parameters
+        )
+        return begun, BranchHistory(), settings
 
 
 @dataclass(frozen=True)
@@ -213,14 +231,15 @@ class Edit(Prompt):
     def _attachments(self, user: User, kept: UUID | None = None) -> list[Attachment]:
         return super()._attachments(user, kept or self.edited)
 
-    def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory]:
+    def _find_branch(self, user: User) -> tuple[Conversation, BranchHistory, ChatSettings]:
         if self.edited is None:
             return super()._find_branch(user)
         edited = locked_message(user, self.edited)
         if not edited.is_prompt or edited.is_continuation:
             raise Refused("You can only edit your own prompts.")
         conversation = edited.conversation
-        return conversation, conversation.history_until(edited.parent_id)
+        before = conversation.history_until(edited.parent_id)
+        return conversation, before, ChatSettings.of(conversation)
 
 
 @dataclass(frozen=True)
@@ -240,17 +259,26 @@ class Retry:
             assert prompt
             conversation = prompt.conversation = named.conversation
             prompt.load_files()
-            reply = conversation.answer(prompt, upstream, self.model.name, streamed_by)
+            asked_with = RequestSettings.now(ChatSettings.of(conversation), user)
+            reply = conversation.answer(
+                prompt,
+                upstream,
+                self.model.name,
+                streamed_by,
+                asked_with.pk if asked_with else None,
+            )
+            if asked_with:
+                asked_with.store()
             reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
             before = conversation.history_until(prompt.parent_id)
-            reservation = _reserve(user, before, prompt, [reply]).get(reply.pk)
+            reservation = _reserve(user, before, prompt, [reply], asked_with).get(reply.pk)
         servers = _tool_servers(upstream, user)
         return Turn(
             before,
             prompt,
             reply,
             servers,
-            conversation.instructions,
+            asked_with,
             is_retry=True,
             reservation=reservation,
             finishes=_finishes(conversation, user),
@@ -271,32 +299,40 @@ def _admitted(user: User, worker: UUID | None, count: int = 1) -> UUID:
 
 
 def _reserve(
-    user: User, before: BranchHistory, prompt: Message, replies: Sequence[Message]
+    user: User,
+    before: BranchHistory,
+    prompt: Message,
+    replies: Sequence[Message],
+    asked_with: RequestSettings | None,
 ) -> Mapping[UUID, Reservation]:
     """Reserve budget for the replies that limits apply to; return reservations by reply. Raises
     `Refused`."""
 
     def prompt_tokens(reply: Message) -> int:
-        size = _prompt_size(before, prompt, reply)
+        size = _prompt_size(Turn(before, prompt, reply, asked_with=asked_with))
         return size.upper_tokens + reservations.tools_of(reply.upstream_id)
 
     return reservations.admit(user.pk, replies, prompt_tokens)
 
 
-def _check_contexts(before: BranchHistory, prompt: Message, replies: Sequence[Message]) -> None:
+def _check_contexts(
+    before: BranchHistory,
+    prompt: Message,
+    replies: Sequence[Message],
+    asked_with: RequestSettings | None,
+) -> None:
     """Raise `Refused` if files are too long for the context of a model, as far as it is known."""
     for reply in replies:
         most = Price.context_of(reply.upstream_id, reply.model)
-        tokens = _prompt_size(before, prompt, reply).tokens(BYTES_PER_TOKEN, MIDDLE) if most else 0
+        size = _prompt_size(Turn(before, prompt, reply, asked_with=asked_with))
+        tokens = size.tokens(BYTES_PER_TOKEN, MIDDLE) if most else 0
         if most and tokens > most:
             raise Refused(TOO_LONG.format(tokens, name=reply.model, most=most))
 
 
-def _prompt_size(before: BranchHistory, prompt: Message, reply: Message) -> PromptSize:
-    instructions = prompt.conversation.instructions
-    history = Turn(before, prompt, reply, instructions=instructions).history
-    side = reply.upstream.image_side if reply.upstream else None
-    return PromptSize.of(history, image_side=side)
+def _prompt_size(turn: Turn) -> PromptSize:
+    side = turn.reply.upstream.image_side if turn.reply.upstream else None
+    return PromptSize.of(turn.history, image_side=side)
 
 
 def _finishes(conversation: Conversation, user: User) -> bool:

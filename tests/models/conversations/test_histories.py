@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatapp.models import Message
+from chatapp.models import Message, RequestSettings
 from chatapp.models.conversations.branch_history import BranchHistory
 from chatapp.models.conversations.rounds import CANCELLED, Round, RunState, ToolRun
 from chatapp.models.conversations.turns import Turn
@@ -60,7 +60,8 @@ def sent(*messages: Message, instructions: str = "") -> list[Any]:
     """Return what is sent to the upstream to answer the last of these messages."""
     reply = Message(role="assistant", model="m")
     *before, last = messages
-    turn = Turn(BranchHistory(others=before), last, reply, instructions=instructions)
+    asked_with = RequestSettings(instructions=instructions)
+    turn = Turn(BranchHistory(others=before), last, reply, asked_with=asked_with)
     return list(turn.history.messages)
 
 

@@ -269,15 +269,15 @@ def test_a_model_that_is_no_longer_offered_is_refused(
 def test_a_turn_takes_few_statements(
     carol: User, prompt: Prompt, model: ModelChoice, django_assert_num_queries: Queries
 ) -> None:
-    with django_assert_num_queries(11):  # one looks for limits, two for policies
+    with django_assert_num_queries(12):  # one looks for limits, two for policies, one for memory
         first = prompt.store(carol, HERE)
     with django_assert_num_queries(5):  # including the model's price, which is cached
         ended(first)
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(15):
         second = follow_up(first).store(carol, HERE)
     with django_assert_num_queries(4):
         ended(second)
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(17):
         Retry(second.reply.pk, model).store(carol, HERE)
     with django_assert_num_queries(7):
         carol.conversations.named(first.conversation.pk).view()

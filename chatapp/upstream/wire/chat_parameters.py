@@ -1,0 +1,276 @@
+"""The request parameters that a person can set for a chat, and the fields of a request they become.
+
+Parameters are a JSON object that has only what is set, and only that is sent:
+`{"temperature": 0.2, "extra": {"top_k": 20}}`. A schema for the response is stored as
+`{"type": "json_schema", "schema": {…}}`.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+
+from chatapp.upstream.wire.dialects import RESERVED_PARAMETERS
+from chatapp.upstream.wire.spellings import COMMON, Spelling
+
+# Each parameter in words, as in “gpt-5 doesn't accept …”.
+LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        "temperature": "temperature",
+        "top_p": "top_p",
+        "max_output_tokens": "a maximum output",
+        "reasoning_effort": "reasoning effort",
+        "stop": "stop sequences",
+        "seed": "a seed",
+        "response_format": "a response format",
+        "logprobs": "logprobs",
+        "top_logprobs": "top_logprobs",
+        "web_search": "web search",
+        "extra": "other parameters",
+    }
+)
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+FORMATS = ("text", "json_object", "json_schema")
+MAX_OUTPUT = 10_000_000  # tokens
+MAX_STOPS, MAX_STOP_LENGTH = 4, 200
+MAX_SEED = 2**63 - 1
+MAX_TOP_LOGPROBS = 20
+MAX_JSON = 20_000  # characters of `extra`, and of a schema
+MAX_DEPTH = 20
+MAX_EXTRA_NAME = 100
+
+# The fields that each parameter can become, in any upstream's spelling.
+FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "temperature": ("temperature",),
+        "top_p": ("top_p",),
+        "max_output_tokens": ("max_tokens", "max_completion_tokens"),
+        "reasoning_effort": ("reasoning_effort", "reasoning"),
+        "stop": ("stop",),
+        "seed": ("seed", "random_seed"),
+        "response_format": ("response_format",),
+        "logprobs": ("logprobs",),
+        "top_logprobs": ("top_logprobs",),
+        "web_search": ("web_search_options", "plugins", "enable_search"),
+    }
+)
+_OWNER = {name: parameter for parameter, names in FIELDS.items() for name in (parameter, *names)}
+# Set by the app, or they would choose another model or server than the one that was checked.
+FORBIDDEN = RESERVED_PARAMETERS | {
+    *("n", "best_of", "tools", "tool_choice", "functions", "function_call", "stream_options"),
+    *("models", "fallbacks", "route", "model_list", "deployment_id", "custom_llm_provider"),
+    *("api_base", "base_url", "api_key", "api_version", "extra_body", "extra_headers", "headers"),
+    "extra",
+}
+
+
+class InvalidParameters(ValueError):
+    """What is wrong with parameters: a sentence for each by its name; "" is all of them."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        super().__init__(" ".join(errors.values()))
+        self.errors = dict(errors)
+
+
+def checked(value: object) -> dict[str, object]:
+    """Return parameters with only what is set. Raises `InvalidParameters`.
+
+    None, an empty text, list or object means that a parameter isn't set.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidParameters({"": "Parameters must be a JSON object."})
+    given = {name: one for name, one in value.items() if _is_set(one)}
+    errors: dict[str, str] = {}
+    for name, one in given.items():
+        if name not in LABELS:
+            errors[""] = f"“{str(name)[:40]}” isn't a parameter of a chat. Put it into “extra”."
+        elif error := error_of(name, one):
+            errors[name] = error
+    if "top_logprobs" in given and given.get("logprobs") is not True:
+        errors.setdefault("top_logprobs", "Switch logprobs on, or remove top_logprobs.")
+    if errors:
+        raise InvalidParameters(errors)
+    return {name: given[name] for name in LABELS if name in given}
+
+
+def error_of(name: str, value: object) -> str:
+    """Return a sentence that says what is wrong with the value of this parameter, or ""."""
+    match name:
+        case "temperature":
+            return _error_of_number("Temperature", value, 0, 2)
+        case "top_p":
+            return _error_of_number("top_p", value, 0, 1)
+        case "max_output_tokens":
+            return _error_of_integer("The maximum output", value, 1, MAX_OUTPUT)
+        case "seed":
+            return _error_of_integer("The seed", value, -MAX_SEED - 1, MAX_SEED)
+        case "top_logprobs":
+            return _error_of_integer("top_logprobs", value, 0, MAX_TOP_LOGPROBS)
+        case "reasoning_effort":
+            is_known = isinstance(value, str) and value in EFFORTS
+            return "" if is_known else f"Reasoning effort must be one of {', '.join(EFFORTS)}."
+        case "logprobs" | "web_search":
+            is_known = isinstance(value, bool)
+            return "" if is_known else f"{name.replace('_', ' ').capitalize()} must be on or off."
+        case "stop":
+            return _error_of_stop(value)
+        case "response_format":
+            return _error_of_format(value)
+        case "extra":
+            return _error_of_extra(value)
+    return ""
+
+
+def as_request(
+    parameters: Mapping[str, object], spelling: Spelling = COMMON, refused: Collection[str] = ()
+) -> dict[str, object]:
+    """Return the fields of a request for checked parameters, without fields that were refused."""
+    fields: dict[str, object] = {}
+    for name, value in parameters.items():
+        match name:
+            case "extra":
+                continue
+            case "max_output_tokens":
+                taken = [field for field in spelling.output if field not in refused]
+                fields |= dict.fromkeys(taken[:1], value)
+            case "reasoning_effort":
+                outer, *inner = spelling.effort
+                fields[outer] = {inner[0]: value} if inner else value
+            case "seed":
+                fields[spelling.seed] = value
+            case "response_format":
+                fields[name] = _format_field(value)
+            case "web_search":
+                fields |= spelling.web_search if value else {}
+            case _:
+                fields[name] = value
+    extra = parameters.get("extra")
+    if isinstance(extra, Mapping):
+        fields = _merged(extra, fields)
+    return {name: value for name, value in fields.items() if name not in refused}
+
+
+def parameter_of(field: str) -> str:
+    """Return the parameter that becomes this field of a request: it, or else a name in `extra`."""
+    return _OWNER.get(field, field)
+
+
+def without(parameters: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
+    """Leave out parameters, by their names or by names in `extra`."""
+    dropped = set(names)
+    if "logprobs" in dropped:
+        dropped.add("top_logprobs")
+    kept = {name: value for name, value in parameters.items() if name not in dropped}
+    extra = kept.get("extra")
+    if isinstance(extra, Mapping):
+        kept["extra"] = {name: value for name, value in extra.items() if name not in dropped}
+    return {name: value for name, value in kept.items() if _is_set(value)}
+
+
+def _is_set(value: object) -> bool:
+    return value is not None and value != "" and value != [] and value != {}
+
+
+def _error_of_number(label: str, value: object, least: int, most: int) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and least <= value <= most:  # type: ignore[operator]
+        return ""
+    return f"{label} must be a number from {least} to {most}."
+
+
+def _error_of_integer(label: str, value: object, least: int, most: int) -> str:
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if is_integer and least <= value <= most:  # type: ignore[operator]
+        return ""
+    return f"{label} must be a whole number from {least:,} to {most:,}."
+
+
+def _error_of_stop(value: object) -> str:
+    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+        return "Stop sequences must be texts."
+    if len(value) > MAX_STOPS:
+        return f"There can be {MAX_STOPS} stop sequences at most."
+    if any(len(one) > MAX_STOP_LENGTH for one in value):
+        return f"A stop sequence can have {MAX_STOP_LENGTH} characters at most."
+    return _error_of_json("Stop sequences", value)
+
+
+def _error_of_format(value: object) -> str:
+    if not isinstance(value, Mapping) or value.get("type") not in FORMATS:
+        return f"The response format must be one of {', '.join(FORMATS)}."
+    is_schema = value["type"] == "json_schema"
+    if set(value) - ({"type", "schema", "strict"} if is_schema else {"type"}):
+        return "The response format has fields that this app doesn't know."
+    if not is_schema:
+        return ""
+    if not isinstance(value.get("schema"), Mapping) or not value["schema"]:
+        return 'The schema must be a JSON object, for example {"type": "object"}.'
+    if not isinstance(value.get("strict", False), bool):
+        return "Strict must be on or off."
+    return _error_of_json("The schema", value["schema"])
+
+
+def _error_of_extra(value: object) -> str:
+    if not isinstance(value, Mapping):
+        return 'Other parameters must be a JSON object, for example {"top_k": 20}.'
+    if error := _error_of_json("The JSON of other parameters", value):
+        return error
+    for name in value:
+        if name in FORBIDDEN:
+            return f"A chat can't set “{name}”. Remove it."
+        if name in _OWNER and name not in ("reasoning", "plugins"):
+            return f"“{name}” has a field of its own. Set it there."
+        if not 0 < len(name) <= MAX_EXTRA_NAME or not name.isprintable():
+            return f"The name of a parameter has 1 to {MAX_EXTRA_NAME} visible characters."
+    return ""
+
+
+def _error_of_json(label: str, value: object) -> str:
+    """Say what is wrong with JSON that databases and upstreams have to take."""
+    if not _is_shallow(value, MAX_DEPTH):
+        return f"{label} can be nested {MAX_DEPTH} levels deep at most."
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (ValueError, TypeError):  # NaN, lone surrogates, or numbers with thousands of digits
+        return f"{label} can't be sent as JSON. Check its numbers and characters."
+    if len(text) > MAX_JSON:
+        return f"{label} can have {MAX_JSON:,} characters at most."
+    has_nul = r"\u0000" in text.replace(r"\\", "")  # which PostgreSQL can't store
+    return f"{label} can't contain the character U+0000." if has_nul else ""
+
+
+def _is_shallow(value: object, depth: int) -> bool:
+    match value:
+        case Mapping():
+            return depth > 0 and all(_is_shallow(one, depth - 1) for one in value.values())
+        case list():
+            return depth > 0 and all(_is_shallow(one, depth - 1) for one in value)
+    return True
+
+
+def _format_field(value: object) -> object:
+    if not isinstance(value, Mapping) or value.get("type") != "json_schema":
+        return value
+    schema = value["schema"]
+    title = schema.get("title")
+    # https://platform.openai.com/docs/api-reference/chat/create: letters, digits, _ and -, up to 64
+    is_name = isinstance(title, str) and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", title)
+    described = {"name": title if is_name else "answer", "schema": schema}
+    if "strict" in value:
+        described["strict"] = value["strict"]
+    return {"type": "json_schema", "json_schema": described}
+
+
+def _merged(extra: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
+    """Add fields to `extra`; objects and lists that both have are merged."""
+    merged = dict(extra)
+    for name, value in fields.items():
+        match merged.get(name), value:
+            case Mapping() as other, Mapping():
+                merged[name] = {**other, **value}
+            case list() as others, list():
+                merged[name] = [*others, *value]
+            case _:
+                merged[name] = value
+    return merged

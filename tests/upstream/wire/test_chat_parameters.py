@@ -1,0 +1,216 @@
+"""Checking the parameters of a chat, and the fields of a request that they become."""
+
+from typing import Any
+
+import pytest
+
+from chatapp.upstream.wire.chat_parameters import (
+    EFFORTS,
+    FORBIDDEN,
+    InvalidParameters,
+    as_request,
+    checked,
+    parameter_of,
+    without,
+)
+from chatapp.upstream.wire.spellings import (
+    OF_DASHSCOPE,
+    OF_MISTRAL,
+    OF_OPENAI,
+    OF_OPENROUTER,
+)
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+EVERYTHING = {
+    "temperature": 0.2,
+    "top_p": 1,
+    "max_output_tokens": 1000,
+    "reasoning_effort": "low",
+    "stop": ["\n\n", "END"],
+    "seed": 42,
+    "response_format": {"type": "json_schema", "schema": SCHEMA, "strict": True},
+    "logprobs": True,
+    "top_logprobs": 5,
+    "web_search": True,
+    "extra": {"top_k": 20},
+}
+
+
+def errors_of(value: object) -> dict[str, str]:
+    with pytest.raises(InvalidParameters) as raised:
+        checked(value)
+    return raised.value.errors
+
+
+def nested(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(depth - 1):
+        value = {"a": value}
+    return value
+
+
+def test_all_parameters_can_be_set() -> None:
+    assert checked(EVERYTHING) == EVERYTHING
+
+
+def test_only_what_is_set_is_kept_and_false_is_set() -> None:
+    empty: dict[str, object] = {
+        "temperature": None,
+        "stop": [],
+        "reasoning_effort": "",
+        "extra": {},
+    }
+    assert checked({**empty, "web_search": False, "seed": 0}) == {"web_search": False, "seed": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("temperature", 2),
+        ("temperature", 0),
+        ("top_p", 0.0),
+        ("max_output_tokens", 1),
+        ("seed", -(2**63)),
+        ("response_format", {"type": "text"}),
+        ("response_format", {"type": "json_object"}),
+        ("extra", {"reasoning": {"exclude": True}}),
+        ("extra", {"pattern": r"[\u0000-\u001f]"}),  # a backslash, not the character itself
+        ("extra", {"deep": nested(19)}),
+        ("extra", {"long": "x" * 19_900}),
+        *(("reasoning_effort", effort) for effort in EFFORTS),
+    ],
+)
+def test_values_within_the_bounds_are_accepted(name: str, value: object) -> None:
+    assert checked({name: value}) == {name: value}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("temperature", 2.1, "Temperature must be a number from 0 to 2."),
+        ("temperature", True, "Temperature must be a number from 0 to 2."),
+        ("temperature", "0.2", "Temperature must be a number from 0 to 2."),
+        ("temperature", float("nan"), "Temperature must be a number from 0 to 2."),
+        ("temperature", 10**400, "Temperature must be a number from 0 to 2."),
+        ("top_p", -0.1, "top_p must be a number from 0 to 1."),
+        ("max_output_tokens", 0, "a whole number from 1 to 10,000,000."),
+        ("max_output_tokens", 1.5, "a whole number from 1 to 10,000,000."),
+        ("seed", 2**63, "The seed must be a whole number"),
+        ("reasoning_effort", "enormous", "must be one of none, minimal, low"),
+        ("reasoning_effort", ["low"], "must be one of none, minimal, low"),
+        ("logprobs", 1, "Logprobs must be on or off."),
+        ("web_search", "yes", "Web search must be on or off."),
+        ("top_logprobs", 21, "a whole number from 0 to 20."),
+        ("stop", "END", "Stop sequences must be texts."),
+        ("stop", ["a", ""], "Stop sequences must be texts."),
+        ("stop", ["a"] * 5, "4 stop sequences at most"),
+        ("stop", ["x" * 201], "200 characters at most"),
+        ("stop", ["\0"], "U+0000"),
+        ("response_format", "json", "must be one of text, json_object, json_schema."),
+        ("response_format", {"type": "xml"}, "must be one of text, json_object, json_schema."),
+        ("response_format", {"type": "text", "schema": {}}, "doesn't know"),
+        ("response_format", {"type": "json_schema"}, "The schema must be a JSON object"),
+        ("response_format", {"type": "json_schema", "schema": nested(21)}, "20 levels deep"),
+        ("response_format", {"type": "json_schema", "schema": {"a": "x" * 20_000}}, "20,000"),
+        ("extra", [1], "must be a JSON object"),
+        ("extra", {"a": nested(20)}, "20 levels deep"),
+        ("extra", {"a": "x" * 20_000}, "20,000 characters at most"),
+        ("extra", {"a": float("inf")}, "can't be sent as JSON"),
+        ("extra", {"a": 10**5000}, "can't be sent as JSON"),
+        ("extra", {"a": "\ud800"}, "can't be sent as JSON"),
+        ("extra", {"a\0": 1}, "U+0000"),
+        ("extra", {"x" * 101: 1}, "1 to 100 visible characters"),
+        ("extra", {"": 1}, "1 to 100 visible characters"),
+        ("extra", {"temperature": 1}, "“temperature” has a field of its own."),
+        ("extra", {"max_tokens": 1}, "“max_tokens” has a field of its own."),
+        *(("extra", {name: 1}, f"A chat can't set “{name}”.") for name in sorted(FORBIDDEN)),
+    ],
+)
+def test_each_wrong_value_has_a_sentence(name: str, value: object, sentence: str) -> None:
+    errors = errors_of({name: value, **({"logprobs": True} if name == "top_logprobs" else {})})
+    assert list(errors) == [name]
+    assert sentence in errors[name]
+
+
+def test_each_wrong_parameter_is_named() -> None:
+    assert errors_of({"temperature": 3, "top_p": 3}).keys() == {"temperature", "top_p"}
+    assert "“top_k” isn't a parameter of a chat" in errors_of({"top_k": 20})[""]
+    assert errors_of([]) == {"": "Parameters must be a JSON object."}
+
+
+@pytest.mark.parametrize("logprobs", [{}, {"logprobs": False}])
+def test_alternatives_need_logprobs(logprobs: dict[str, bool]) -> None:
+    assert "Switch logprobs on" in errors_of({"top_logprobs": 2, **logprobs})["top_logprobs"]
+
+
+def test_a_request_has_what_is_set() -> None:
+    assert as_request({}) == {}
+    assert as_request(EVERYTHING) == {
+        "temperature": 0.2,
+        "top_p": 1,
+        "max_tokens": 1000,
+        "reasoning_effort": "low",
+        "stop": ["\n\n", "END"],
+        "seed": 42,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": SCHEMA, "strict": True},
+        },
+        "logprobs": True,
+        "top_logprobs": 5,
+        "web_search_options": {},
+        "top_k": 20,
+    }
+    assert as_request({"web_search": False}) == {}
+
+
+@pytest.mark.parametrize(
+    ("title", "name"), [("City", "City"), ("A city", "answer"), ("x" * 65, "answer"), (1, "answer")]
+)
+def test_a_schema_is_named_by_its_title_if_it_can_be(title: object, name: str) -> None:
+    wanted = {"response_format": {"type": "json_schema", "schema": {"title": title}}}
+    described = {"name": name, "schema": {"title": title}}
+    sent = {"type": "json_schema", "json_schema": described}
+    assert as_request(wanted) == {"response_format": sent}
+
+
+def test_upstreams_spell_parameters_differently() -> None:
+    assert as_request({"max_output_tokens": 9}, OF_OPENAI) == {"max_completion_tokens": 9}
+    assert as_request({"seed": 1}, OF_MISTRAL) == {"random_seed": 1}
+    assert as_request({"web_search": True}, OF_DASHSCOPE) == {"enable_search": True}
+    wanted: dict[str, object] = {"reasoning_effort": "low", "web_search": True}
+    assert as_request(wanted, OF_OPENROUTER) == {
+        "reasoning": {"effort": "low"},
+        "plugins": [{"id": "web"}],
+    }
+    extra = {"reasoning": {"exclude": True}, "plugins": [{"id": "file-parser"}]}
+    assert as_request({**wanted, "extra": extra}, OF_OPENROUTER) == {
+        "reasoning": {"exclude": True, "effort": "low"},
+        "plugins": [{"id": "file-parser"}, {"id": "web"}],
+    }
+
+
+def test_a_field_that_was_refused_is_left_out_or_spelled_differently() -> None:
+    wanted = {"temperature": 1, "max_output_tokens": 9, "extra": {"top_k": 1}}
+    fields = as_request(wanted, refused={"temperature", "max_tokens", "top_k"})
+    assert fields == {"max_completion_tokens": 9}
+    assert as_request(wanted, refused={"max_tokens", "max_completion_tokens"}).keys() == {
+        "temperature",
+        "top_k",
+    }
+
+
+def test_a_field_names_its_parameter() -> None:
+    assert parameter_of("max_completion_tokens") == "max_output_tokens"
+    assert parameter_of("reasoning") == "reasoning_effort"
+    assert parameter_of("temperature") == "temperature"
+    assert parameter_of("top_k") == "top_k"
+
+
+def test_parameters_can_be_left_out_for_one_request() -> None:
+    assert without(EVERYTHING, ["logprobs", "top_k"]).keys() == EVERYTHING.keys() - {
+        "logprobs",
+        "top_logprobs",
+        "extra",
+    }
+    assert without({"extra": {"top_k": 1, "min_p": 1}}, ["top_k"]) == {"extra": {"min_p": 1}}

@@ -1,0 +1,1 @@
+"""What people set once and use again: parameters of requests."""

@@ -28,6 +28,7 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.files.abandoned import delete_lost_parts
+from chatapp.models.library.handing_over import hand_over
 from chatapp.models.policies.legal_holds import refuse_held
 from chatapp.models.review.saved_views import forget_name
 from chatapp.realtime.journal import complete_lost_replies
@@ -139,6 +140,7 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> se
     if not is_known:
         erasures.write(person)
     files = _files_of(person)
+    report.handed_over = hand_over(person, by)
     report.rows += Counter(person.delete()[1])
     report.look()
     audit.forget(pk, by, report.detail, name=stored.username)

@@ -49,6 +49,7 @@ class Report:
     sessions: int = 0
     files: int = 0  # whose content was deleted, since nobody else has it
     files_left: int = 0  # of these, in the storage because it failed
+    handed_over: Counter[str] = field(default_factory=Counter)  # shared items, by model label
     conversations: set[UUID] = field(default_factory=set)
     checked: list[str] = field(default_factory=list)  # columns, as "model label.field"
     left: dict[str, int] = field(default_factory=dict)  # rows left, by column
@@ -83,13 +84,22 @@ class Report:
         ]
 
     @property
+    def passed_on(self) -> str:
+        """What others still use, as a sentence; "" if there is nothing."""
+        if not self.handed_over:
+            return ""
+        kept = ", ".join(f"{_words(label)}: {n:,}" for label, n in self.handed_over.items())
+        return f"Shared items go on working, and belong to an administrator now ({kept})."
+
+    @property
     def sentence(self) -> str:
         counts = ", ".join(f"{words}: {count:,}" for words, count in self.deleted)
         found = sum(self.left.values())
         return (
             f"Person {self.person} was erased ({counts}). Rows left, according to the "
             f"{len(self.checked)} columns that refer to people or conversations: {found}. "
-            f"Files left in the storage: {self.files_left}. {self.gone} {BACKUPS}"
+            f"Files left in the storage: {self.files_left}. "
+            f"{self.passed_on}{' ' * bool(self.handed_over)}{self.gone} {BACKUPS}"
         )
 
     @property
@@ -99,6 +109,7 @@ class Report:
             "rows": dict(self._counts),
             "files": self.files,
             "files_left": self.files_left,
+            "handed_over": dict(self.handed_over),
             "sessions": self.sessions,
             "columns_checked": len(self.checked),
             "left": self.left,

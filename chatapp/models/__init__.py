@@ -31,6 +31,12 @@ from chatapp.models.conversations.turns import Continuation, Edit, Prompt, Retry
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.files.contents import FileContent, PageImage
 from chatapp.models.files.stored_files import StoredFile
+from chatapp.models.library.prompts import (
+    PromptGrant,
+    PromptVersion,
+    RememberedValues,
+    SavedPrompt,
+)
 from chatapp.models.platform.cache import CacheEntry
 from chatapp.models.platform.claimed_groups import ClaimedGroup
 from chatapp.models.platform.installation import Installation
@@ -93,7 +99,10 @@ __all__ = [
     "Process",
     "Project",
     "Prompt",
+    "PromptGrant",
+    "PromptVersion",
     "Refused",
+    "RememberedValues",
     "ReplyImage",
     "RequestSettings",
     "Restoration",
@@ -109,6 +118,7 @@ __all__ = [
     "ReviewView",
     "RuleFinding",
     "SampleMember",
+    "SavedPrompt",
     "SearchEntry",
     "StillStreaming",
     "StoredFile",

@@ -50,6 +50,8 @@ ACTIONS: Mapping[str, str] = {
     "suggestion.changed": "changed the suggestion",
     "suggestion.deleted": "deleted the suggestion",
     "installation.changed": "changed the settings",
+    "item.shared": "shared",
+    "item.unshared": "stopped sharing",
     "limit.added": "added the limit",
     "limit.changed": "changed the limit",
     "limit.deleted": "deleted the limit",

@@ -20,6 +20,7 @@ UNNAMED = frozenset(
     {
         *("user", "limit", "reviewview", "reviewsample"),
         *("conversation", "message", "project", "replyimage", "attachment"),
+        *("savedprompt", "preset"),
     }
 )
 
@@ -74,7 +75,7 @@ def _name(one: models.Model | None) -> str:
 def _owner_of(about: models.Model | None) -> int | None:
     if isinstance(about, User):
         return about.pk
-    owner = getattr(about, "user_id", None)
+    owner = getattr(about, "user_id", getattr(about, "owner_id", None))
     return owner if isinstance(owner, int) else None
 
 

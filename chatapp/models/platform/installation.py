@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.urls import reverse
@@ -47,6 +48,13 @@ class Installation(models.Model):
         STOP = "stop", "Stop replies"
         CHOOSE = "choose", "Let people choose; stop replies unless they choose otherwise"
         FINISH = "finish", "Finish replies"
+
+    class Sharing(models.TextChoices):
+        """Who may share prompts with others; administrators always may."""
+
+        EVERYONE = "everyone", "Everyone"
+        GROUPS = "groups", "Members of these groups, and administrators"
+        ADMINISTRATORS = "administrators", "Administrators"
 
     class SignUp(models.TextChoices):
         CLOSED = "closed", "Nobody, not even with an invitation"
@@ -125,6 +133,17 @@ class Installation(models.Model):
         "temporary chats always stop.",
     )
 
+    who_shares = models.CharField(
+        "who may share",
+        max_length=14,
+        choices=Sharing,
+        default=Sharing.EVERYONE,
+        db_default=Sharing.EVERYONE,
+        help_text="What is shared already stays shared until its owner or an administrator stops "
+        "it.",
+    )
+    sharing_groups = models.ManyToManyField(Group, related_name="+", blank=True)
+
     name = models.CharField(
         max_length=40,
         blank=True,
@@ -187,6 +206,14 @@ class Installation(models.Model):
         if self.closing == self.Closing.CHOOSE:
             return user.finishes_replies
         return self.closing == self.Closing.FINISH
+
+    def lets_share(self, user: User) -> bool:
+        """Whether this person may share what they have saved."""
+        if self.who_shares == self.Sharing.EVERYONE or user.administers:
+            return True
+        if self.who_shares == self.Sharing.ADMINISTRATORS:
+            return False
+        return self.sharing_groups.filter(user=user).exists()
 
     @classmethod
     def keep_branding_fresh(cls) -> None:

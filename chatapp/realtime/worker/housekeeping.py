@@ -1,4 +1,5 @@
-"""Hourly cleanup: purges expired trash, deleted messages, and what `Retention` no longer keeps.
+"""Hourly cleanup: purges expired trash, deleted messages and saved prompts, and what `Retention` no
+longer keeps.
 
 It also deletes the files that nothing refers to any more, empties SQLite's write-ahead log, vacuums
 the database after an erasure, and logs the head of the audit log. The work is cut into short
@@ -24,6 +25,7 @@ from chatapp.models import Attachment, Conversation, Message, ReplyImage, Stored
 from chatapp.models.audit import head_now
 from chatapp.models.conversations.folders import TRASH_DAYS
 from chatapp.models.files.abandoned import delete_abandoned
+from chatapp.models.library.sharing import kinds
 from chatapp.models.retention.run import RetentionRun
 from chatapp.models.retention.vacuuming import stop_vacuum, vacuum_erased
 from chatapp.realtime.generation import stored
@@ -41,8 +43,12 @@ def purge_messages() -> bool:
     return bool(Message.objects.purge_deleted(over))
 
 
+def purge_library() -> bool:
+    return any(kind.objects.purge() for kind in kinds())
+
+
 # Each call does part of the work and returns whether there was any.
-STEPS: Sequence[Callable[[], bool]] = (Conversation.objects.purge, purge_messages)
+STEPS: Sequence[Callable[[], bool]] = (Conversation.objects.purge, purge_messages, purge_library)
 # Afterwards, the same for files.
 FILE_STEPS: Sequence[Callable[[], bool]] = (
     ReplyImage.objects.move_one,

@@ -23,6 +23,7 @@ THINGS = {
     "reviewrule": "rule",
     "reviewview": "view",
     "reviewsample": "sample",
+    "savedprompt": "prompt",
 }
 WITHOUT_TARGET = {"installation"}  # the words of the action say it all
 CHAT = "conversation"

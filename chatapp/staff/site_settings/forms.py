@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.contrib.auth.models import Group
 from django.core.files.uploadedfile import UploadedFile
 from django.forms import BoundField
 
@@ -45,6 +46,12 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         f"{MAX_PIXELS:,} pixels per side. It is shown in a small square.",
     )
     removes_logo = forms.BooleanField(label="Remove the logo", required=False)
+    sharing_groups = forms.ModelMultipleChoiceField(
+        Group.objects.order_by("name"),
+        label="Groups",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
     suggestions = MultilineField(
         required=False,
         widget=forms.Textarea({"rows": 4}),
@@ -58,6 +65,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             *("name", "accent"),
             *("notice", "default_upstream", "default_model"),
             "closing",
+            "who_shares",
             *("title_upstream", "title_model"),
         ]
         field_classes = {"name": VisibleCharField, "notice": MultilineField}
@@ -79,7 +87,9 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
             field.empty_label = words
-        self.fields["closing"].required = False  # without an answer it stays as it is
+        for name in ("closing", "who_shares"):
+            self.fields[name].required = False  # without an answer it stays as it is
+        self.initial["sharing_groups"] = list(self.instance.sharing_groups.all())
         self.initial["suggestions"] = "\n".join(Suggestion.stored())
         if not self.instance.logo_version:
             del self.fields["removes_logo"]
@@ -131,6 +141,12 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         if suggestions != wanted_suggestions:
             Suggestion.replace(wanted_suggestions)
             before["suggestions"], after["suggestions"] = suggestions, wanted_suggestions
+        groups = self.cleaned_data["sharing_groups"]
+        if self.initial["sharing_groups"] != list(groups):
+            wanted.save()  # its row may not exist yet
+            wanted.sharing_groups.set(groups)
+            before["sharing_groups"] = [one.name for one in self.initial["sharing_groups"]]
+            after["sharing_groups"] = [one.name for one in groups]
         return before, after
 
     @property
@@ -144,6 +160,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
                 ("notice", "suggestions", "default_upstream", "default_model"),
             ),
             ("closing", "Closed tabs", ("closing",)),
+            ("sharing", "Sharing", ("who_shares", "sharing_groups")),
             ("titles", "Chat titles", ("title_upstream", "title_model")),
         ]
         return [

@@ -1,6 +1,7 @@
 """The settings page: the model that writes titles, and the defaults of new chats."""
 
 import pytest
+from django.contrib.auth.models import Group
 from django.test import Client
 
 from chatapp.models import AuditEvent, Installation, Suggestion, Upstream
@@ -107,3 +108,18 @@ def test_suggestions_that_are_not_shown_survive_another_change(olives: Client) -
     Suggestion.replace(texts)
     olives.post(PAGE, {"suggestions": "\n".join(texts), "notice": "New"})
     assert Suggestion.stored() == texts
+
+
+def test_who_may_share_is_set_and_recorded(olives: Client) -> None:
+    group = Group.objects.create(name="team")
+    assert "Members of these groups" in olives.get(PAGE).text
+    olives.post(PAGE, {"who_shares": "groups", "sharing_groups": [group.pk]})
+    saved = Installation.objects.get()
+    assert (saved.who_shares, list(saved.sharing_groups.all())) == ("groups", [group])
+    event = AuditEvent.objects.get(action="installation.changed")
+    assert event.detail.values["before"] == {"who_shares": "everyone", "sharing_groups": []}
+    assert event.detail.values["after"] == {"who_shares": "groups", "sharing_groups": ["team"]}
+    olives.post(PAGE, {"who_shares": "nobody"})
+    assert Installation.objects.get().who_shares == "groups"
+    olives.post(PAGE, {"who_shares": "everyone"})
+    assert not saved.sharing_groups.exists()

@@ -1,0 +1,79 @@
+"""Saved prompts: texts with blanks, which people find in the composer by typing a slash."""
+
+import re
+from typing import ClassVar
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from chatapp.models.accounts.users import User
+from chatapp.models.library.sharing import Grant
+from chatapp.models.library.versions import Version, Versioned
+
+MAX_TITLE_LENGTH = 80
+MAX_COMMAND_LENGTH = 40
+MAX_TEXT_LENGTH = 20_000  # characters
+MAX_PROMPTS = 1000  # that a person owns
+COMMAND = re.compile(r"\w[\w-]*")
+
+
+def validate_command(value: str) -> None:
+    if not COMMAND.fullmatch(value):
+        raise ValidationError(
+            "A command has letters, digits, hyphens and underscores, for example weekly-report."
+        )
+
+
+class PromptContent(models.Model):
+    title = models.CharField(max_length=MAX_TITLE_LENGTH)
+    command = models.CharField(  # lower case, without the slash
+        max_length=MAX_COMMAND_LENGTH, blank=True, validators=[validate_command]
+    )
+    text = models.TextField(max_length=MAX_TEXT_LENGTH)
+
+    class Meta:
+        abstract = True
+
+
+class SavedPrompt(PromptContent, Versioned):
+    CONTENT: ClassVar[tuple[str, ...]] = ("title", "command", "text")
+
+    class Meta:
+        ordering = ["title", "id"]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class PromptVersion(PromptContent, Version):
+    target = models.ForeignKey(SavedPrompt, models.CASCADE, related_name="versions", db_index=False)
+
+    class Meta(Version.Meta):
+        pass
+
+    def __str__(self) -> str:
+        return f"{self.title}, version {self.number}"
+
+
+class PromptGrant(Grant):
+    target = models.ForeignKey(SavedPrompt, models.CASCADE, related_name="grants", db_index=False)
+
+    class Meta(Grant.Meta):
+        pass
+
+
+class RememberedValues(models.Model):
+    """What a person filled into the blanks of a prompt the last time, by the blanks' names."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="remembered_values", db_index=False)
+    prompt = models.ForeignKey(SavedPrompt, models.CASCADE, related_name="+")
+    values = models.JSONField(default=dict)
+    used_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "prompt"], name="remembered_of_a_prompt")
+        ]
+
+    def __str__(self) -> str:
+        return f"Values for {self.prompt_id}"

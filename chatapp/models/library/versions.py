@@ -1,0 +1,115 @@
+"""Versions: each saved change of an item adds one, and none is ever changed.
+
+A kind of item derives from `Versioned` and has a model derived from `Version`, whose foreign key
+`target` has the related name "versions". Both have the fields that `CONTENT` names: the item has
+the newest content, so that lists need no join.
+"""
+
+from typing import Any, ClassVar, Self
+
+from django.db import models, transaction
+
+from chatapp.models.accounts.users import User
+from chatapp.models.library.sharing import Level, Shareable
+from chatapp.models.refusals import Refused
+
+
+class ChangedMeanwhile(Refused):
+    """Somebody else saved a version after the form was opened. `newest` is its number."""
+
+    def __init__(self, newest: int, author: str) -> None:
+        by = f"{author} has" if author else "Someone has"
+        super().__init__(
+            f"{by} changed this since you opened it. Your text is kept below: compare it with "
+            f"version {newest}, and save again to replace that version."
+        )
+        self.newest = newest
+
+
+class NotOpen(Refused):
+    """The item was deleted, or the person may not change it (any more)."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This was deleted, or you can't change it any more. Your text is kept below: "
+            "copy it into one of your own."
+        )
+
+
+class Version(models.Model):
+    """The content of an item as somebody saved it."""
+
+    number = models.PositiveIntegerField()
+    author = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects: ClassVar[Any] = models.Manager()
+
+    class Meta:
+        abstract = True
+        ordering = ["-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["target", "number"], name="%(class)s_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"Version {self.number}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if not self._state.adding:
+            raise TypeError("Versions are never changed.")
+        super().save(*args, **options)
+
+
+class Versioned(Shareable):
+    """A shareable item that keeps its former content."""
+
+    version = models.PositiveIntegerField(default=1, db_default=1, editable=False)  # the newest
+
+    versions: Any
+    CONTENT: ClassVar[tuple[str, ...]]
+    MAX_VERSIONS: ClassVar[int] = 200  # of an item; the oldest go
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    @transaction.atomic
+    def start(cls, owner: User, **content: Any) -> Self:
+        """Create an item with its first version."""
+        item = cls(owner=owner, **content)
+        item.save(force_insert=True)
+        item._keep(owner)
+        return item
+
+    @transaction.atomic
+    def change(self, by: User, opened: int, **content: Any) -> None:
+        """Save new content as a version, unless it is the same.
+
+        `opened` is the number of the version that the person saw. Raises `ChangedMeanwhile` if
+        there is a newer one, and `NotOpen` if the person may not change the item.
+        """
+        locked = type(self).objects.select_for_update(of=("self",)).open_to(by, Level.EDIT)
+        if (item := locked.filter(pk=self.pk).first()) is None:
+            raise NotOpen
+        if item.version != opened:
+            newest = item.versions.select_related("author").first()
+            raise ChangedMeanwhile(item.version, str(newest.author or "") if newest else "")
+        if all(getattr(item, name) == value for name, value in content.items()):
+            return
+        self.version = item.version + 1
+        for name, value in content.items():
+            setattr(self, name, value)
+        self.save(update_fields=[*content, "version", "updated_at"])
+        self._keep(by)
+
+    def go_back(self, by: User, number: int, opened: int) -> None:
+        """Save the content of an earlier version as the newest. Raises like `change`."""
+        if (earlier := self.versions.filter(number=number).first()) is None:
+            raise Refused("This version no longer exists. Choose another one.")
+        self.change(by, opened, **{name: getattr(earlier, name) for name in self.CONTENT})
+
+    def _keep(self, author: User) -> None:
+        content = {name: getattr(self, name) for name in self.CONTENT}
+        self.versions.create(number=self.version, author=author, **content)
+        self.versions.filter(number__lte=self.version - self.MAX_VERSIONS).delete()

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('auth', '0012_alter_user_first_name_max_length'),
-        ('chatapp', '0052_file_days'),
+        ('chatapp', '0053_chat_settings'),
     ]
 
     operations = [

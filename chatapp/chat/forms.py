@@ -11,6 +11,7 @@ from django import forms
 from django.conf import settings
 
 from chatapp.db.primary_keys import parse_pk
+from chatapp.library.parameter_form import ParameterForm
 from chatapp.models import (
     Continuation,
     Deletion,
@@ -135,6 +136,7 @@ class PromptForm(AskForm):
     temporary = forms.BooleanField(required=False)  # of a new conversation
     project = forms.UUIDField(required=False)  # of a new conversation
     others = ModelsField(required=False)  # more models to reply side by side, one per line
+    settings: ParameterForm  # of a new conversation; set by `clean`
 
     @property
     def chosen_models(self) -> list[ModelChoice]:
@@ -156,6 +158,9 @@ class PromptForm(AskForm):
         message, files = (self.cleaned_data.get(name) for name in ("message", "attached"))
         if not (message or files or "message" in self.errors):
             self.add_error("message", NO_MESSAGE)
+        self.settings = ParameterForm({} if self.cleaned_data.get("conversation") else self.data)
+        for sentences in self.settings.errors.values():
+            self.add_error(None, sentences)
 
     def parsed(self, model: ModelChoice, *others: ModelChoice) -> Prompt:
         clean = self.cleaned_data
@@ -169,6 +174,8 @@ class PromptForm(AskForm):
             project=clean["project"],
             others=others,
             files=clean["attached"],
+            system_prompt=self.settings.cleaned_data["system_prompt"],
+            parameters=self.settings.parameters,
         )
 
 
@@ -289,6 +296,7 @@ class WatchForm(forms.Form):
 
 FORMS = (
     PromptForm,
+    ParameterForm,
     EditForm,
     ContinueForm,
     RetryForm,

@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from chatapp.chat import bulk_actions, exports, feedback, projects, sidebar, thread_views, views
+from chatapp.chat import (
+    bulk_actions,
+    chat_settings,
+    exports,
+    feedback,
+    projects,
+    requests,
+    sidebar,
+    thread_views,
+    views,
+)
 
 urlpatterns = [
     path("", views.chat, name="chat"),
@@ -10,8 +20,11 @@ urlpatterns = [
     path("c/<uuid:pk>/earlier/", thread_views.earlier, name="earlier-messages"),
     path("c/<uuid:pk>/later/", thread_views.later, name="later-messages"),
     path("c/<uuid:pk>/outline/", thread_views.outline, name="outline"),
+    path("c/<uuid:pk>/settings/", chat_settings.of_chat, name="chat-settings"),
+    path("c/<uuid:pk>/request/", requests.next_request, name="next-request"),
     path("c/<uuid:pk>/rename/", bulk_actions.rename, name="rename-conversation"),
     path("c/<uuid:pk>/keep/", bulk_actions.keep, name="keep-conversation"),
+    path("chat-settings/", chat_settings.of_new_chat, name="new-chat-settings"),
     path("models/", views.models, name="models"),
     path("conversations/", sidebar.conversations, name="conversations"),
     path("conversations/change/", bulk_actions.change, name="change-conversations"),
@@ -22,6 +35,7 @@ urlpatterns = [
     path("projects/<uuid:pk>/delete/", projects.delete, name="delete-project"),
     path("prompts/<uuid:pk>/text/", views.prompt_text, name="prompt-text"),
     path("replies/<uuid:pk>/confidence/", views.confidence, name="confidence"),
+    path("replies/<uuid:pk>/request/", requests.request_of_reply, name="reply-request"),
     path("replies/<uuid:pk>/markdown/", views.reply_markdown, name="reply-markdown"),
     path("replies/<uuid:pk>/feedback/", feedback.give, name="feedback"),
     path("replies/<uuid:pk>/images/<int:position>/", views.reply_image, name="reply-image"),

@@ -81,9 +81,8 @@ class ParameterForm(forms.Form):
         wanted |= {name: True for name in ("logprobs", "web_search") if clean.get(name)}
         wanted["stop"] = [stop_of(line) for line in (clean.get("stop") or "").split("\n") if line]
         if chosen := clean.get("response_format"):
-            wanted["response_format"] = {"type": chosen}
-            if chosen == "json_schema":
-                wanted["response_format"]["schema"] = clean.get("schema")
+            schema = {"schema": clean.get("schema")} if chosen == "json_schema" else {}
+            wanted["response_format"] = {"type": chosen, **schema}
         try:
             self.parameters = checked(wanted)
         except InvalidParameters as invalid:

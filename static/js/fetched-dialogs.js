@@ -3,8 +3,8 @@
 import { OURS } from "./untrusted-html.js";
 
 // Appends a dialog from the server, and returns it once its styles have loaded.
-export async function fetchDialog(address, id) {
-  await htmx.ajax("GET", address, { target: "body", swap: "beforeend" });
+export async function fetchDialog(address, id, target = "body") {
+  await htmx.ajax("GET", address, { target, swap: "beforeend" });
   const dialog = document.getElementById(id);
   const styles = dialog.querySelector("link");
   if (!styles.sheet) await new Promise((done) => { styles.onload = styles.onerror = done; });

@@ -43,6 +43,11 @@ const BY_HAND = [
     near: `[data-view]${OURS}`,
     acts: (event) => event.type === "click" && !isChanged(event) && event.target.closest?.(`[data-view]${OURS}`),
   },
+  {
+    fetched: () => import("./chat-settings.js"),
+    near: `[data-settings]${OURS}`,
+    acts: ({ type, target }) => type === "click" && target.closest?.(`[data-settings]${OURS}`),
+  },
 ];
 
 // A held event may change the meaning of these: Escape ends a selection, or else stops a reply.

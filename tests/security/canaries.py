@@ -51,6 +51,9 @@ FILLED = {
     "Attachment problem": ALICE,
     "FileContent text": HERS,
     "Project name instructions model": ALICE,
+    "ChatSettings system_prompt parameters": ALICE,
+    "RequestSettings instructions parameters": ALICE,
+    "Memory about answers": ALICE,
     "User username first_name last_name email": HER_NAME,
     "Device agent": HER_ACCOUNT,
     "EmailAddress email": NOBODY,
@@ -113,6 +116,7 @@ UNFILLED = {
     "Permission name codename": "Django's",
     "Process place": "the name of a host, which is never shown",
     "ReplyImage media_type": "one of a few",
+    "RequestSettings digest": "a hash",
     "Session session_key session_data": "a session key; it is never shown",
     "SocialAccount provider": "the only provider",
     "SocialApp provider provider_id name client_id secret key settings": "the app creates none",
@@ -128,6 +132,8 @@ COST = {"provenance": "unknown"}
 RUN = {"id": "{}", "name": "{}", "arguments": '{"a": "{}"}', "state": "done", "result": "{}"}
 SHAPES: dict[str, Any] = {
     "Authenticator data": {"secret": "{}"},
+    "ChatSettings parameters": {"stop": ["{}"]},
+    "RequestSettings parameters": {"stop": ["{}"]},
     "EmailAddress email": "{}@example.org",
     "Invitation address": "{}@example.org",
     "Logo data": b"RIFF{}",

@@ -20,6 +20,7 @@ from chatapp.models import (
     AuditEvent,
     AuditHead,
     CacheEntry,
+    ChatSettings,
     Conversation,
     Device,
     Feedback,
@@ -27,9 +28,11 @@ from chatapp.models import (
     Installation,
     Limit,
     Logo,
+    Memory,
     Message,
     PageImage,
     ReplyImage,
+    RequestSettings,
     ReviewRule,
     StoredFile,
     Suggestion,
@@ -147,6 +150,11 @@ def furnish(alice: User) -> House:
     ReplyImage.objects.create(
         message=reply, position=0, media_type="image/gif", data=b"GIF89a" + PRIVATE[2].encode()
     )
+    settings = {"instructions": PRIVATE[1], "digest": "0" * 64, "conversation": conversation}
+    reply.request_settings = RequestSettings.objects.create(**settings)
+    reply.save(update_fields=["request_settings"])
+    ChatSettings.objects.create(conversation=conversation, system_prompt=PRIVATE[1])
+    Memory.objects.create(user=alice, about=PRIVATE[0], answers=PRIVATE[1])
     files = attach_files(conversation, prompt)
     Feedback.give(reply, Feedback.Rating.UP, PRIVATE[4])
     Installation.objects.create(pk=1, accent="#7a1fa2")

@@ -65,6 +65,7 @@ class Gates(NamedTuple):
 
 ACTIONS = {
     # The chat
+    "c/<uuid:pk>/settings/": Gates(OWNER, HERS),
     "c/<uuid:pk>/rename/": Gates(OWNER, HERS),
     "c/<uuid:pk>/keep/": Gates(OWNER, HERS),
     "conversations/change/": Gates(OWNER, HERS),
@@ -93,6 +94,7 @@ ACTIONS = {
     "accounts/address/<str:token>/": Gates(ANYBODY, "address.confirmed"),
     "accounts/devices/": Gates(MEMBER, "sessions.ended"),  # only revokes
     "preferences/": Gates(MEMBER, HERS),
+    "preferences/memory/": Gates(MEMBER, HERS),
     # its form asks for the old password
     "accounts/password/change/": Gates(MEMBER, "password.changed"),
     "accounts/password/new/<str:named>/<str:token>/": Gates(ANYBODY, "password.changed"),

@@ -78,6 +78,7 @@ NOT_THEIRS = {
     "Project model": "an id of a model that the upstream lists",
     "Device session_key": "random",
     "ReplyImage media_type": "one of a few",
+    "RequestSettings digest": "a hash",
     "ReviewLabel name": "the house's",
     "ReviewRule name text": "the house's",
     "Session session_key": "random",
@@ -315,15 +316,20 @@ def words() -> Words:
 
 async def converse(company: Company, words: Words, upstream: FakeUpstream) -> UUID:
     """Send a prompt over the socket, and then an edited version of it."""
+    about = {"about": words("about herself"), "answers": words("how to answer"), "is_on": "on"}
+    await sync_to_async(done_at)(company.carols, "/preferences/memory/", **about)
     async with Tab(company.carols) as tab:
         for what in ("a prompt", "an edited prompt"):
             answer = words(f"an answer to {what}")
             upstream.script(role(), delta(answer), finish(), done())
             prompts = Message.objects.filter(conversation__user=company.carol, role="user")
             first = await prompts.afirst()
-            sent = {"action": "edit", "edited": str(first.pk)} if first else {"action": "prompt"}
+            settings = {"system_prompt": words("a system prompt"), "stop": words("a stop")}
+            sent = {"action": "edit", "edited": str(first.pk)} if first else settings
             file = await sync_to_async(company.attach)()
-            await tab.send(**sent, message=words(what), attached=str(file.pk))
+            await tab.send(
+                **{"action": "prompt", **sent}, message=words(what), attached=str(file.pk)
+            )
             await tab.until_ended()
     await worker().until_saved()
     conversation: Conversation = await company.carol.conversations.aget()

@@ -13,6 +13,7 @@ from turbohtml import Element, Node, Text
 
 from chatapp.catalogue import Offer
 from chatapp.chat.sidebar import LIST
+from chatapp.library.parameter_form import ParameterForm
 from chatapp.models import (
     Attachment,
     Conversation,
@@ -72,6 +73,11 @@ def drawn(text: str) -> str:
             draw("chat/_main.html", main(text, conversation, reply, offers)),
             draw("chat/_conversation_lists.html", listed(conversation) | {"projects": [project]}),
             draw("chat/_outline.html", outline(text, conversation)),
+            draw("chat/_settings.html", settings(text, conversation)),
+            draw(
+                "chat/_request.html", {"text": text, "left_out": 1, "download": "/", "problem": ""}
+            ),
+            draw("chat/_request.html", {"problem": text}),
             draw("chat/_confidence.html", {"tokens": [{"text": text, "title": text, "band": 1}]}),
             fragments.review_html([prompt, reply], html_of, {reply.pk: [text]}),
         ]
@@ -122,6 +128,12 @@ def listed(conversation: Conversation) -> dict[str, object]:
         "folder": LIST,
         "in_project": "",
     }
+
+
+def settings(text: str, conversation: Conversation) -> dict[str, object]:
+    form = ParameterForm.of(text, {"stop": [text], "extra": {text: text}})
+    shown = {"conversation": conversation, "form": form, "composer": False, "is_saved": True}
+    return {**shown, "csrf_input": "", "has_memory": True}
 
 
 def outline(text: str, conversation: Conversation) -> dict[str, object]:

@@ -10,7 +10,8 @@ Imports `realtime.journal`, `realtime.viewers` and what is below `realtime`.
 
 from chatapp.realtime.generation.flush_rate import FlushRate
 from chatapp.realtime.generation.generation import Generation
+from chatapp.realtime.generation.requests import shown_request
 from chatapp.realtime.generation.storing import stored
 from chatapp.realtime.generation.unsupported import Unsupported
 
-__all__ = ["FlushRate", "Generation", "Unsupported", "stored"]
+__all__ = ["FlushRate", "Generation", "Unsupported", "shown_request", "stored"]

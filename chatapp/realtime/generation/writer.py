@@ -15,12 +15,12 @@ from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
 from chatapp.realtime.generation.images import with_images
+from chatapp.realtime.generation.requests import options_of
 from chatapp.realtime.generation.retries import TemporaryFailure, is_worth_waiting, with_retries
 from chatapp.realtime.generation.tool_runs import ToolRuns
 from chatapp.realtime.generation.unsupported import Model, Unsupported
 from chatapp.realtime.journal import Segment
 from chatapp.rendering.fragments import LiveReply
-from chatapp.tools import shared_registry
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.content import has_parts, texts_joined
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
@@ -72,6 +72,7 @@ class Writer:
         self.refused_images = False
         self._person = turn.conversation.user_id
         self._history = turn.history
+        self._parameters = turn.parameters
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
         self._cost = Cost()
         self.budget = budget
@@ -158,15 +159,16 @@ class Writer:
             raise TemporaryFailure(error)
 
     async def _options(self) -> RequestOptions:
-        tools = []
-        if self.upstream.offers_tools and self._model not in self._unsupported.tools:
-            # Those of the turn serve the first request only; they may have changed by the next.
-            servers, self._tool_servers = self._tool_servers, None
-            offered = await shared_registry().tools(
-                servers, has_clock=self.upstream.offers_clock, person=self._person
-            )
-            tools = [tool.as_request() for tool in offered]
-        return RequestOptions(tools, self.upstream.parameters)
+        # Those of the turn serve the first request only; they may have changed by the next.
+        servers, self._tool_servers = self._tool_servers, None
+        return await options_of(
+            self.upstream,
+            self.message.model,
+            self._parameters,
+            self._unsupported,
+            servers,
+            self._person,
+        )
 
     async def _read_stream(self, options: RequestOptions) -> None:
         endpoint = endpoint_of(self.upstream)

@@ -82,7 +82,7 @@ class Worker:
         self._heartbeat = heartbeat
         self._journal: Journal | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # set when the first viewer connects
-        self._unsupported = Unsupported()
+        self.unsupported = Unsupported()
         self._writing = Tasks()
         self._upkeep = Tasks()
 
@@ -120,7 +120,7 @@ class Worker:
             turn,
             self.client,
             self.replies.pace,
-            self._unsupported,
+            self.unsupported,
             showing,
             self._journal.open(turn.reply.pk) if self._journal else Segment.off(),
             unended,

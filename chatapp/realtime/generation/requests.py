@@ -1,0 +1,85 @@
+"""The first request of a reply, as it is sent and as people can look at it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chatapp.catalogue import endpoint_of
+from chatapp.models import ToolServer, Turn, Upstream
+from chatapp.realtime.generation.unsupported import Unsupported
+from chatapp.tools import shared_registry
+from chatapp.upstream.wire.chat_parameters import as_request
+from chatapp.upstream.wire.content import ImagePart, is_parts
+from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
+
+KEY_REMOVED = "(key removed)"
+
+
+async def options_of(
+    upstream: Upstream,
+    model: str,
+    parameters: Mapping[str, object],
+    unsupported: Unsupported,
+    servers: Sequence[ToolServer] | None,
+    person: int,
+) -> RequestOptions:
+    """Return the tools and parameters of a request to this model.
+
+    `servers` are the enabled tool servers that are open to the person, if they were just read.
+    """
+    tools = []
+    if upstream.offers_tools and (upstream.pk, model) not in unsupported.tools:
+        offered = await shared_registry().tools(
+            servers, has_clock=upstream.offers_clock, person=person
+        )
+        tools = [tool.as_request() for tool in offered]
+    return RequestOptions(tools, {**upstream.parameters, **as_request(parameters)})
+
+
+async def shown_request(turn: Turn, unsupported: Unsupported) -> dict[str, object]:
+    """Return the body of the turn's request for people to look at.
+
+    Images have a placeholder in place of their bytes. The upstream's key can't be in a body, unless
+    an administrator put it into a parameter: there it is removed.
+    """
+    reply = turn.reply
+    assert reply.upstream
+    model = reply.upstream.pk, reply.model
+    history = turn.history
+    if model in unsupported.system:
+        history = history.without_system()
+    options = await options_of(
+        reply.upstream,
+        reply.model,
+        turn.parameters,
+        unsupported,
+        turn.tool_servers,
+        turn.conversation.user_id,
+    )
+    endpoint = endpoint_of(reply.upstream)
+    messages = [_with_placeholders(message) for message in history.messages]
+    body = endpoint.request_body(reply.model, messages, options)
+    return {name: _without(endpoint.secret, value) for name, value in body.items()}
+
+
+def _with_placeholders(message: ChatMessage) -> ChatMessage:
+    if not is_parts(content := message.get("content")):
+        return message
+    parts = [_placeholder(part) if isinstance(part, ImagePart) else part for part in content]
+    return {**message, "content": parts}
+
+
+def _placeholder(image: ImagePart) -> dict[str, object]:
+    url = f"data:{image.media_type};base64,… ({image.size:,} bytes)"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _without(secret: str, value: Any) -> Any:
+    if not secret:
+        return value
+    if isinstance(value, str):
+        return value.replace(secret, KEY_REMOVED)
+    if isinstance(value, Mapping):
+        return {name: _without(secret, one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without(secret, one) for one in value]
+    return value

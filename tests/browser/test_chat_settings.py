@@ -1,0 +1,74 @@
+"""The panel of a chat's settings: before the first prompt, beside the thread, and on a phone."""
+
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.test_accessible import expect_accessible
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
+from tests.support.live import Person
+
+
+def script(upstream: FakeUpstream, text: str = "So.") -> None:
+    upstream.script(role(), delta(text), finish(), done())
+
+
+def sent(upstream: FakeUpstream) -> Any:
+    return upstream.wait_for_request().body
+
+
+def test_settings_hold_from_the_first_prompt_and_can_be_changed(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
+    tab = desk.open()
+    panel = open_panel(tab)
+    panel.get_by_label("System prompt").fill("Answer in rhymes.")
+    panel.get_by_label("Temperature").fill("0.3")
+    script(upstream)
+    tab.ask("Why?")
+    tab.expect_ending("complete")
+    body = sent(upstream)
+    assert body["messages"][0] == {"role": "system", "content": "Answer in rhymes."}
+    assert body["temperature"] == 0.3
+    panel.get_by_role("button", name="Save").wait_for()
+    panel.get_by_label("Temperature").fill("9")
+    panel.get_by_role("button", name="Save").click()
+    expect(panel.get_by_role("alert")).to_have_text("Temperature must be a number from 0 to 2.")
+    expect_accessible(tab.page)
+    panel.get_by_label("Temperature").fill("1")
+    panel.get_by_label("System prompt").fill("Answer plainly.")
+    panel.get_by_role("button", name="Save").click()
+    expect(panel.get_by_role("status")).to_contain_text("Saved.")
+    script(upstream)
+    tab.ask("And?")
+    tab.expect_ending("complete")
+    assert sent(upstream)["messages"][0]["content"] == "Answer plainly."
+    tab.reply.get_by_label("About this reply").click()
+    tab.reply.get_by_role("button", name="Show request").click()
+    dialog = tab.page.get_by_role("dialog", name="Request")
+    expect(dialog).to_contain_text('"temperature": 1')
+    expect(dialog).to_contain_text("Answer plainly.")
+    expect_accessible(tab.page)
+
+
+def test_the_panel_is_used_by_keyboard_on_a_phone(sit_down: SitDown, alice: Person) -> None:
+    desk = sit_down(alice, phone={"width": 390, "height": 800})
+    tab = desk.open()
+    opener = tab.page.get_by_role("button", name="Chat settings")
+    opener.focus()
+    tab.page.keyboard.press("Enter")
+    panel = tab.page.get_by_role("complementary", name="Chat settings")
+    expect(panel).to_be_focused()
+    expect_accessible(tab.page)
+    tab.page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(opener).to_be_focused()
+    expect(opener).to_have_attribute("aria-expanded", "false")
+
+
+def open_panel(tab: Tab) -> Any:
+    tab.page.get_by_role("button", name="Chat settings").click()
+    panel = tab.page.get_by_role("complementary", name="Chat settings")
+    expect(panel).to_be_visible()
+    return panel

@@ -1,0 +1,167 @@
+"""The panel of a chat's settings, and what a person sees of a request."""
+
+from collections.abc import Mapping
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from chatapp.chat.forms import PromptForm
+from chatapp.models import ChatSettings, Conversation, Memory, ModelChoice, Prompt, Upstream, User
+from tests.support.stored import MODEL, end, reply_of
+
+pytestmark = pytest.mark.django_db
+
+SET: Mapping[str, str] = {"system_prompt": "Rhyme.", "temperature": "0.5"}
+
+
+@pytest.fixture
+def gateway(db: None) -> Upstream:
+    return Upstream.objects.create(name="Gateway", base_url="http://127.0.0.1:9/v1")
+
+
+@pytest.fixture
+def chat(alice: User, gateway: Upstream) -> Conversation:
+    turn = Prompt("Why?", ModelChoice(gateway.pk, MODEL)).store(alice, uuid4())
+    end(turn.reply, reply_of("So."))
+    return turn.conversation
+
+
+def test_settings_are_saved_and_shown_again(alices: Client, chat: Conversation) -> None:
+    path = f"/c/{chat.pk}/settings/"
+    assert "Saved." in alices.post(path, SET).text
+    settings = ChatSettings.of(chat)
+    assert (settings.system_prompt, settings.parameters) == ("Rhyme.", {"temperature": 0.5})
+    shown = alices.get(path).text
+    assert "Rhyme." in shown
+    assert 'value="0.5"' in shown
+
+
+def test_all_parameters_are_saved_and_shown_again(alices: Client, chat: Conversation) -> None:
+    path = f"/c/{chat.pk}/settings/"
+    typed = {
+        "system_prompt": "",
+        "temperature": "0",
+        "top_p": "1",
+        "max_output_tokens": "500",
+        "reasoning_effort": "low",
+        "stop": "END\r\n\\n\\n",
+        "seed": "7",
+        "response_format": "json_schema",
+        "schema": '{"type": "object"}',
+        "logprobs": "on",
+        "top_logprobs": "2",
+        "web_search": "on",
+        "extra": '{"top_k": 20}',
+    }
+    alices.post(path, typed)
+    kept = ChatSettings.of(chat).parameters
+    assert kept == {
+        "temperature": 0,
+        "top_p": 1,
+        "max_output_tokens": 500,
+        "reasoning_effort": "low",
+        "stop": ["END", "\n\n"],
+        "seed": 7,
+        "response_format": {"type": "json_schema", "schema": {"type": "object"}},
+        "logprobs": True,
+        "top_logprobs": 2,
+        "web_search": True,
+        "extra": {"top_k": 20},
+    }
+    shown = alices.get(path).text
+    assert "END\n\\n\\n</textarea>" in shown
+    assert "&quot;top_k&quot;: 20" in shown or "&#34;top_k&#34;: 20" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("temperature", "9", "Temperature must be a number from 0 to 2."),
+        ("temperature", "nan", "Enter a number."),
+        ("system_prompt", "x" * 20_001, "20000"),
+        ("extra", "{", "This isn't valid JSON"),
+        ("extra", "[" * 10_000, "This JSON can't be read."),
+        ("extra", '{"messages": []}', "A chat can't set “messages”."),
+        ("extra", "9" * 10_000, "This JSON can't be read."),
+        ("top_logprobs", "2", "Switch logprobs on"),
+        ("response_format", "json_schema", "The schema must be a JSON object"),
+    ],
+)
+def test_a_bad_value_is_refused_and_stays_in_the_form(
+    alices: Client, chat: Conversation, name: str, value: str, says: str
+) -> None:
+    page = alices.post(f"/c/{chat.pk}/settings/", {name: value}).text
+    assert says in page.replace("&#x27;", "'").replace("&#39;", "'")
+    assert not ChatSettings.objects.exists()
+
+
+def test_nobody_else_reaches_the_settings_or_the_request(
+    bobs: Client, olives: Client, chat: Conversation
+) -> None:
+    reply = chat.messages.get(role="assistant")
+    for client in (bobs, olives):
+        assert client.post(f"/c/{chat.pk}/settings/", SET).status_code == 404
+        for path in ("settings", "request"):
+            assert client.get(f"/c/{chat.pk}/{path}/").status_code == 404
+        assert client.get(f"/replies/{reply.pk}/request/").status_code == 404
+    assert not ChatSettings.objects.exists()
+
+
+def test_the_first_prompt_brings_the_settings_of_a_new_chat() -> None:
+    form = PromptForm({"message": "Why?", **SET})
+    assert form.is_valid()
+    prompt = form.parsed(ModelChoice(1, "m"))
+    assert (prompt.system_prompt, prompt.parameters) == ("Rhyme.", {"temperature": 0.5})
+
+
+def test_a_bad_setting_of_a_new_chat_is_refused_with_the_prompt() -> None:
+    form = PromptForm({"message": "Why?", "temperature": "9"})
+    assert form.errors.as_data()["__all__"][0].messages == [
+        "Temperature must be a number from 0 to 2."
+    ]
+
+
+def test_a_later_prompt_brings_no_settings() -> None:
+    form = PromptForm({"message": "Why?", "conversation": str(uuid4()), "temperature": "9"})
+    assert form.is_valid()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_next_request_is_shown_as_it_will_be_sent(
+    alice: User, alices: Client, chat: Conversation, gateway: Upstream
+) -> None:
+    parameters = {"user": "sk-test and more"}
+    Upstream.objects.filter(pk=gateway.pk).update(api_key="sk-test", parameters=parameters)
+    Memory.objects.create(user=alice, about="A nurse.")
+    alices.post(f"/c/{chat.pk}/settings/", SET)
+    query = {"model": f"{gateway.pk}/{MODEL}", "download": "1"}
+    body = alices.get(f"/c/{chat.pk}/request/", query).json()
+    assert body["temperature"] == 0.5
+    assert body["user"] == "(key removed) and more"
+    assert body["messages"][0]["content"].startswith("Rhyme.\n\nWhat the person")
+    assert [one["content"] for one in body["messages"][1:]] == [
+        "Why?",
+        "So.",
+        "(your next message)",
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_request_of_a_reply_is_shown_as_it_was_sent(
+    alices: Client, alice: User, gateway: Upstream
+) -> None:
+    model = ModelChoice(gateway.pk, MODEL)
+    turn = Prompt("Why?", model, system_prompt="Rhyme.").store(alice, uuid4())
+    end(turn.reply, reply_of("So."))
+    alices.post(f"/c/{turn.conversation.pk}/settings/", {"system_prompt": "Speak plainly."})
+    body = alices.get(f"/replies/{turn.reply.pk}/request/", {"download": "1"}).json()
+    assert [one["content"] for one in body["messages"]] == ["Rhyme.", "Why?"]
+    shown = alices.get(f"/replies/{turn.reply.pk}/request/").text
+    assert "Rhyme." in shown
+
+
+def test_a_model_that_is_not_offered_shows_no_request(alices: Client, chat: Conversation) -> None:
+    for model in ("", "999/nothing", "x"):
+        page = alices.get(f"/c/{chat.pk}/request/", {"model": model}).text
+        assert 'role="alert"' in page

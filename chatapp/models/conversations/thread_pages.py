@@ -151,10 +151,16 @@ def _read(conversation: models.Model, ids: Iterable[UUID]) -> list[Message]:
 def _shown(*ids: Parameter) -> "models.QuerySet[Message]":
     # Filter by id alone, or SQLite would scan all messages of the conversation.
     related = Message.objects.filter(pk__in=ids, deleted_at=None)  # type: ignore[misc]
-    # The key takes long to decrypt and the log probabilities long to read, while others wait.
-    related = related.defer("upstream__api_key", "logprobs")
+    related = related.defer(*_NOT_SHOWN)
     related = related.select_related("usage", "upstream", "feedback")
     return related.annotate(keeps_logprobs=models.Q(logprobs__isnull=False)).order_by()
 
 
+# The key takes long to decrypt and the others long to read, while others wait.
+_NOT_SHOWN = (
+    "logprobs",
+    "upstream__api_key",
+    "upstream__model_parameters",
+    "upstream__parameter_refusals",
+)
 _SHOWN = PreparedIn(_shown, Message._meta.pk)

@@ -1,10 +1,11 @@
 """Upstreams: their addresses, keys and models, as an administrator set them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Self
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -16,9 +17,24 @@ from chatapp.models.accounts.access_rules import NOT_YOURS, AccessRule, model_is
 from chatapp.models.accounts.users import User
 from chatapp.models.platform.addresses import http_parts, names_an_account
 from chatapp.models.platform.image_settings import ImageSettings
+from chatapp.models.platform.parameter_settings import ParameterSettings
 from chatapp.models.refusals import Refused
+from chatapp.upstream.wire.chat_parameters import (
+    FIELDS,
+    MERGED,
+    as_request,
+    merged,
+    parameter_of,
+)
 from chatapp.upstream.wire.decoder import MAX_CHOICES
-from chatapp.upstream.wire.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
+from chatapp.upstream.wire.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS, spelling_of
+from chatapp.upstream.wire.parameter_rules import (
+    Bounded,
+    bounded,
+    merged_rules,
+    without_refused,
+)
+from chatapp.upstream.wire.spellings import Spelling
 
 DEMO = "Demo"  # the name of the built-in upstream, which the environment connects
 SILENCE_SECONDS = 300
@@ -61,7 +77,7 @@ class ModelChoice:
     name: str
 
 
-class Upstream(ImageSettings):
+class Upstream(ImageSettings, ParameterSettings):
     """A server that speaks `POST {base_url}/chat/completions`, and the key it wants."""
 
     name = models.CharField(max_length=100)
@@ -178,6 +194,54 @@ class Upstream(ImageSettings):
     def descriptions(self) -> Mapping[str, str]:
         """What an administrator says about its models, by id."""
         return self.model_descriptions or {}
+
+    def bounded_for(self, model: str, wanted: Mapping[str, object]) -> Bounded:
+        """Return what is sent to a model of the parameters that a chat sets, and why it differs.
+
+        What an administrator sets for all requests is a default for people, except a maximum
+        output, which bounds theirs, and parameters that have no control of their own.
+        """
+        most = self._output_limit
+        rules = merged_rules(
+            {"max_output_tokens": {"max": most}} if most else {}, self.rules_for(model)
+        )
+        result = bounded(wanted, rules, given=self.parameters)
+        return without_refused(result, self._spelling, self.refused_by(model))
+
+    def parameters_for(self, model: str, wanted: Mapping[str, object]) -> dict[str, object]:
+        """Return the parameters of a request to a model, for the parameters that a chat sets.
+
+        What the model is known to refuse is left out, or spelled in another way.
+        """
+        sent = self.bounded_for(model, wanted).parameters
+        fields = as_request(sent, self._spelling, self.refused_by(model))
+        replaced = {field for name in sent for field in FIELDS.get(name, ())} - MERGED
+        if sent.get("logprobs") is False:
+            replaced.add("top_logprobs")
+        kept = {name: value for name, value in self.parameters.items() if name not in replaced}
+        return merged(kept, fields)
+
+    def output_field_for(self, model: str) -> str:
+        """Return the field that limits the output of a model."""
+        names = self._spelling.output
+        return next((name for name in names if name not in self.refused_by(model)), names[0])
+
+    def has_other_names(self, model: str, fields: Collection[str]) -> bool:
+        """Whether all these fields, which the model refused, can be sent by another name."""
+        left = set(self._spelling.output) - set(self.refused_by(model))
+        return bool(left) and all(parameter_of(one) == "max_output_tokens" for one in fields)
+
+    @property
+    def _spelling(self) -> Spelling:
+        """How it spells parameters; the name that an administrator uses comes first."""
+        spelling = spelling_of(self.dialect, urlsplit(self.base_url).hostname or "")
+        used = [name for name in spelling.output if name in self.parameters]
+        return replace(spelling, output=tuple(dict.fromkeys((*used, *spelling.output))))
+
+    @property
+    def _output_limit(self) -> int | None:
+        limits = (self.parameters.get(name) for name in FIELDS["max_output_tokens"])
+        return next((most for most in limits if type(most) is int and most > 0), None)
 
     @property
     def is_demo(self) -> bool:

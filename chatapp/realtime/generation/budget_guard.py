@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from urllib.parse import urlsplit
 
 from django.db import InterfaceError, OperationalError
 
@@ -21,7 +20,8 @@ from chatapp.models.billing.reservations import (
     remember_tools,
 )
 from chatapp.realtime.generation.storing import stored
-from chatapp.upstream.wire.dialects import OPENAI, RequestOptions
+from chatapp.upstream.wire.chat_parameters import FIELDS
+from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.events import (
     AnswerDelta,
@@ -32,11 +32,6 @@ from chatapp.upstream.wire.events import (
 )
 
 logger = logging.getLogger(__name__)
-
-# OpenAI's server refuses `max_tokens` for its newer models; other servers don't know the new name
-# (https://platform.openai.com/docs/api-reference/chat/create, `max_completion_tokens`).
-NEW_NAME, OLD_NAME = "max_completion_tokens", "max_tokens"
-OPENAI_HOSTS = ("openai.com", "openai.azure.com")
 
 
 class BudgetGuard:
@@ -57,7 +52,12 @@ class BudgetGuard:
         )
 
     async def admitted(
-        self, size: PromptSize, earlier: Usage, options: RequestOptions, upstream: Upstream
+        self,
+        size: PromptSize,
+        earlier: Usage,
+        options: RequestOptions,
+        upstream: Upstream,
+        model: str,
     ) -> RequestOptions:
         """Reserve the tokens of a request and return its options, limited to the budget.
 
@@ -70,10 +70,10 @@ class BudgetGuard:
         remember_tools(upstream.pk, size.upper_tool_tokens)
         if not await self._is_admitted(self.reservation, size.upper_tokens, earlier):
             if options.tools and not earlier.total_tokens:
-                return self.told(replace(options, tools=[]), upstream)
+                return self.told(replace(options, tools=[]), upstream, model)
             self._end()
             await asyncio.sleep(0)  # lets the cancellation arrive
-        return self.told(options, upstream)
+        return self.told(options, upstream, model)
 
     async def _is_admitted(self, reservation: Reservation, prompt: int, earlier: Usage) -> bool:
         try:
@@ -82,14 +82,14 @@ class BudgetGuard:
             logger.warning("A request goes on without a budget reservation: %s", error)
             return True
 
-    def told(self, options: RequestOptions, upstream: Upstream) -> RequestOptions:
+    def told(self, options: RequestOptions, upstream: Upstream, model: str) -> RequestOptions:
         """Return the options with `max_tokens` lowered to the budget.
 
-        A lower value set by an administrator stays.
+        A lower value set by an administrator or for the chat stays.
         """
         if (reservation := self.reservation) is None:
             return options
-        name, most = _token_limit_of(options.parameters, upstream)
+        name, most = _token_limit_of(options.parameters, upstream, model)
         affordable = max(1, reservation.affordable // options.choices)
         self.was_cut_short = affordable <= MAX_REQUESTED and (most is None or affordable < most)
         if not self.was_cut_short:
@@ -110,14 +110,14 @@ class BudgetGuard:
             self._end()
 
 
-def _token_limit_of(parameters: Mapping[str, object], upstream: Upstream) -> tuple[str, int | None]:
+def _token_limit_of(
+    parameters: Mapping[str, object], upstream: Upstream, model: str
+) -> tuple[str, int | None]:
     """Return the parameter by which the upstream limits an answer, and its present value if set."""
-    for name in (NEW_NAME, OLD_NAME):
+    for name in FIELDS["max_output_tokens"]:
         if type(most := parameters.get(name)) is int and most > 0:
             return name, most
-    host = urlsplit(upstream.base_url).hostname or ""
-    is_openai = upstream.dialect == OPENAI.name or host.endswith(OPENAI_HOSTS)
-    return (NEW_NAME if is_openai else OLD_NAME), None
+    return upstream.output_field_for(model), None
 
 
 def _bytes_of(event: Event) -> int:

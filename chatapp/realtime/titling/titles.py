@@ -158,7 +158,7 @@ class Titles:
         is_over = asyncio.Event()
         budget = BudgetGuard(reservation, is_over.set)
         sent = {key: one for key, one in upstream.parameters.items() if key not in NOT_SENT}
-        options = budget.told(RequestOptions([], sent), upstream)
+        options = budget.told(RequestOptions([], sent), upstream, model)
         history = untitled.history
         reply, cost = Reply(), Cost()
         cost.ask(PromptSize.of(history))

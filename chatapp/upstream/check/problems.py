@@ -85,6 +85,10 @@ _BY_ERROR_KIND = {
         "It takes no images",
         "Choose a model that takes them.",
     ),
+    ErrorKind.NO_PARAMETER: (
+        "It refuses a parameter of the request",
+        "Remove the parameter from the upstream's request settings.",
+    ),
     ErrorKind.FILE_LOST: _FILES,
     ErrorKind.FILE_UNREADABLE: _FILES,
 }

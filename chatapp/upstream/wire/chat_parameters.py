@@ -38,6 +38,7 @@ MAX_TOP_LOGPROBS = 20
 MAX_JSON = 20_000  # characters of `extra`, and of a schema
 MAX_DEPTH = 20
 MAX_EXTRA_NAME = 100
+MAX_SHOWN = 40  # characters of a value in a sentence
 
 # The fields that each parameter can become, in any upstream's spelling.
 FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -54,6 +55,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "web_search": ("web_search_options", "plugins", "enable_search"),
     }
 )
+# Fields with more than one part: others may be in `extra` or set by an administrator.
+MERGED = frozenset({"reasoning", "plugins"})
 _OWNER = {name: parameter for parameter, names in FIELDS.items() for name in (parameter, *names)}
 # Set by the app, or they would choose another model or server than the one that was checked.
 FORBIDDEN = RESERVED_PARAMETERS | {
@@ -146,8 +149,22 @@ def as_request(
                 fields[name] = value
     extra = parameters.get("extra")
     if isinstance(extra, Mapping):
-        fields = _merged(extra, fields)
+        fields = merged(extra, fields)
     return {name: value for name, value in fields.items() if name not in refused}
+
+
+def merged(others: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
+    """Add fields to others; objects and lists that both have are merged."""
+    result = dict(others)
+    for name, value in fields.items():
+        match result.get(name), value:
+            case Mapping() as other, Mapping():
+                result[name] = {**other, **value}
+            case list() as others_of_list, list():
+                result[name] = [*others_of_list, *value]
+            case _:
+                result[name] = value
+    return result
 
 
 def parameter_of(field: str) -> str:
@@ -155,9 +172,31 @@ def parameter_of(field: str) -> str:
     return _OWNER.get(field, field)
 
 
+def names_of(fields: Iterable[str], parameters: Mapping[str, object]) -> list[str]:
+    """Return the names of the parameters that became these fields, without others' fields."""
+    extra = parameters.get("extra")
+    own = extra if isinstance(extra, Mapping) else {}
+    names = (
+        parameter_of(field) if parameter_of(field) in parameters else field for field in fields
+    )
+    return list(dict.fromkeys(name for name in names if name in parameters or name in own))
+
+
+def value_of(name: str, parameters: Mapping[str, object]) -> str:
+    """Return the value of a parameter, or of a name in `extra`, in a few characters."""
+    extra = parameters.get("extra")
+    value = parameters.get(name, extra.get(name) if isinstance(extra, Mapping) else None)
+    if name == "response_format" and isinstance(value, Mapping):
+        value = value.get("type")
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
+
+
 def without(parameters: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
     """Leave out parameters, by their names or by names in `extra`."""
     dropped = set(names)
+    if not dropped:
+        return dict(parameters)
     if "logprobs" in dropped:
         dropped.add("top_logprobs")
     kept = {name: value for name, value in parameters.items() if name not in dropped}
@@ -218,10 +257,10 @@ def _error_of_extra(value: object) -> str:
     for name in value:
         if name in FORBIDDEN:
             return f"A chat can't set “{name}”. Remove it."
-        if name in _OWNER and name not in ("reasoning", "plugins"):
+        if name in _OWNER and name not in MERGED:
             return f"“{name}” has a field of its own. Set it there."
-        if not 0 < len(name) <= MAX_EXTRA_NAME or not name.isprintable():
-            return f"The name of a parameter has 1 to {MAX_EXTRA_NAME} visible characters."
+        if not 0 < len(name) <= MAX_EXTRA_NAME or not name.isprintable() or len(name.split()) != 1:
+            return f"The name of a parameter has 1 to {MAX_EXTRA_NAME} characters without spaces."
     return ""
 
 
@@ -260,17 +299,3 @@ def _format_field(value: object) -> object:
     if "strict" in value:
         described["strict"] = value["strict"]
     return {"type": "json_schema", "json_schema": described}
-
-
-def _merged(extra: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
-    """Add fields to `extra`; objects and lists that both have are merged."""
-    merged = dict(extra)
-    for name, value in fields.items():
-        match merged.get(name), value:
-            case Mapping() as other, Mapping():
-                merged[name] = {**other, **value}
-            case list() as others, list():
-                merged[name] = [*others, *value]
-            case _:
-                merged[name] = value
-    return merged

@@ -3,13 +3,22 @@
 To add a gateway, add a record here and a recording in `tests/recordings/`. Its `Marks` describe
 its streams (which chunk has the usage, the prefix of response ids) and serve only to recognise it:
 every stream is decoded the same way. So `auto` works with any upstream; a named dialect only leaves
-out request options that the upstream does not need.
+out request options that the upstream does not need, and spells parameters as it does.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
+
+from chatapp.upstream.wire.spellings import (
+    COMMON,
+    OF_DASHSCOPE,
+    OF_MISTRAL,
+    OF_OPENAI,
+    OF_OPENROUTER,
+    Spelling,
+)
 
 ChatMessage = Mapping[str, object]  # {"role": "user", "content": "…"}
 
@@ -79,10 +88,15 @@ class Dialect:
     name: str
     label: str
     marks: Marks | None = None
+    spelling: Spelling = COMMON
+    hosts: tuple[str, ...] = ()  # whose upstreams spell parameters so, whatever their dialect
 
     @property
     def always_reports_usage(self) -> bool:
         return self.marks is not None and self.marks.usage is UsageHabit.ALWAYS
+
+    def is_at(self, host: str) -> bool:
+        return any(f".{host}".endswith(f".{known}") for known in self.hosts)
 
     def request_body(
         self,
@@ -104,14 +118,34 @@ class Dialect:
 AUTO = Dialect("auto", "Automatic")
 OPENTOKEN = Dialect("opentoken", "OpenToken", Marks(UsageHabit.ALWAYS, UsageChunk.EMPTY_CHOICES))
 OPENAI = Dialect(
-    "openai", "OpenAI", Marks(UsageHabit.OPT_IN, UsageChunk.EMPTY_CHOICES, nulls_usage=True)
+    "openai",
+    "OpenAI",
+    Marks(UsageHabit.OPT_IN, UsageChunk.EMPTY_CHOICES, nulls_usage=True),
+    OF_OPENAI,
+    ("openai.com", "openai.azure.com"),
 )
 AIVENE = Dialect("aivene", "Aivene", Marks(UsageHabit.OPT_IN, id_prefix="ilbs_"))
 AIGATEWAY = Dialect("aigateway", "AI Gateway", Marks(UsageHabit.ALWAYS, UsageChunk.WITHOUT_CHOICES))
-
-DIALECTS: Mapping[str, Dialect] = MappingProxyType(
-    {dialect.name: dialect for dialect in (AUTO, OPENTOKEN, OPENAI, AIVENE, AIGATEWAY)}
+OPENROUTER = Dialect("openrouter", "OpenRouter", spelling=OF_OPENROUTER, hosts=("openrouter.ai",))
+MISTRAL = Dialect("mistral", "Mistral", spelling=OF_MISTRAL, hosts=("mistral.ai",))
+DASHSCOPE = Dialect(
+    "dashscope",
+    "DashScope (Qwen)",
+    spelling=OF_DASHSCOPE,
+    hosts=("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
 )
+
+_ALL = (AUTO, OPENTOKEN, OPENAI, AIVENE, AIGATEWAY, OPENROUTER, MISTRAL, DASHSCOPE)
+DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in _ALL})
+
+
+def spelling_of(dialect: str, host: str) -> Spelling:
+    """Return how an upstream spells parameters, by its dialect or else by its host."""
+    named = DIALECTS.get(dialect, AUTO)
+    if named.spelling is not COMMON:
+        return named.spelling
+    known = (dialect.spelling for dialect in _ALL if dialect.is_at(host))
+    return next(known, COMMON)
 
 
 def dialect_of(marks: Marks) -> Dialect:

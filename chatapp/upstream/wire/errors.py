@@ -45,12 +45,22 @@ class ErrorKind(StrEnum):
     OUT_OF_RANGE = "out_of_range"  # the index of a choice or a tool call
     TIMED_OUT = "timed_out"
     NO_IMAGES = "no_images"  # the model takes no images
+    # The model refused parameters of the chat: `param` has their names, and `code` the value if it
+    # may take others.
+    NO_PARAMETER = "no_parameter"
     FILE_LOST = "file_lost"  # a file that should have been sent; nothing was
     FILE_UNREADABLE = "file_unreadable"  # the storage of files failed; nothing was sent
 
 
 # The model or this app is the cause, not the upstream.
-NOT_OF_UPSTREAM = frozenset({ErrorKind.NO_IMAGES, ErrorKind.FILE_LOST, ErrorKind.FILE_UNREADABLE})
+NOT_OF_UPSTREAM = frozenset(
+    {
+        ErrorKind.NO_IMAGES,
+        ErrorKind.NO_PARAMETER,
+        ErrorKind.FILE_LOST,
+        ErrorKind.FILE_UNREADABLE,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Rules are a JSON object by parameter: `{"temperature": {"min": 0, "max": 1}, "se
 means that a chat can't set the parameter at all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from chatapp.upstream.wire.chat_parameters import (
@@ -13,8 +13,11 @@ from chatapp.upstream.wire.chat_parameters import (
     FORMATS,
     LABELS,
     InvalidParameters,
+    as_request,
     error_of,
+    without,
 )
+from chatapp.upstream.wire.spellings import Spelling
 
 Rules = Mapping[str, Mapping[str, object]]  # by parameter
 
@@ -67,16 +70,52 @@ def merged_rules(*given: Rules) -> dict[str, Mapping[str, object]]:
     return {name: rule for rules in given for name, rule in rules.items()}
 
 
-def bounded(parameters: Mapping[str, object], rules: Rules) -> Bounded:
-    """Apply rules to checked parameters."""
+def bounded(parameters: Mapping[str, object], rules: Rules, given: Collection[str] = ()) -> Bounded:
+    """Apply rules to checked parameters.
+
+    `given` are parameters that the administrator sets for all requests; names in `extra` don't
+    replace them.
+    """
     sent = dict(parameters)
     changes: list[Change] = []
+    _drop(given, "Your administrator sets this for all chats.", sent, changes)
     for name, rule in rules.items():
         _apply(name, rule, sent, changes)
-        _drop_other_names(name, sent, changes)
+        reason = f"Your administrator has set rules for {LABELS[name]}."
+        _drop(_OTHER_NAMES.get(name, ()), reason, sent, changes)
     if sent.get("logprobs") is not True:
         sent.pop("top_logprobs", None)
     return Bounded(sent, tuple(changes))
+
+
+def without_refused(result: Bounded, spelling: Spelling, refused: Collection[str]) -> Bounded:
+    """Leave out what would not be sent because the model refused it."""
+    sent = result.parameters
+    extra = sent.get("extra")
+    names = [
+        name for name in sent if name != "extra" and _is_refused(name, sent, spelling, refused)
+    ]
+    names += [name for name in extra if name in refused] if isinstance(extra, Mapping) else []
+    if not names:
+        return result
+    changes = (Change(one, _wanted(one, sent), None, _refusal_of(one)) for one in names)
+    return Bounded(without(sent, names), (*result.changes, *changes))
+
+
+def _is_refused(
+    name: str, sent: Mapping[str, object], spelling: Spelling, refused: Collection[str]
+) -> bool:
+    parameter = {name: sent[name]}
+    return bool(as_request(parameter, spelling)) and not as_request(parameter, spelling, refused)
+
+
+def _wanted(name: str, sent: Mapping[str, object]) -> object:
+    extra = sent.get("extra")
+    return sent.get(name, extra.get(name) if isinstance(extra, Mapping) else None)
+
+
+def _refusal_of(name: str) -> str:
+    return f"This model doesn't accept {LABELS.get(name, f'“{name}”')}, so it isn't sent."
 
 
 def _apply(
@@ -121,18 +160,16 @@ def _allowed(name: str, wanted: object, allowed: Sequence[object]) -> object:
     return wanted
 
 
-def _drop_other_names(name: str, sent: dict[str, object], changes: list[Change]) -> None:
-    """Leave out what would set the parameter in another way than the rule's."""
+def _drop(
+    names: Collection[str], reason: str, sent: dict[str, object], changes: list[Change]
+) -> None:
+    """Leave names out of `extra`, which would set them in another way."""
     extra = sent.get("extra")
-    if not isinstance(extra, Mapping):
+    if not isinstance(extra, Mapping) or extra.keys().isdisjoint(names):
         return
-    for other in _OTHER_NAMES.get(name, ()):
-        if other in extra:
-            reason = f"Your administrator has set rules for {LABELS[name]}."
-            changes.append(Change(other, extra[other], None, reason))
-    kept = {key: value for key, value in extra.items() if key not in _OTHER_NAMES.get(name, ())}
-    sent["extra"] = kept
-    if not kept:
+    changes += [Change(one, extra[one], None, reason) for one in extra if one in names]
+    sent["extra"] = {one: value for one, value in extra.items() if one not in names}
+    if not sent["extra"]:
         del sent["extra"]
 
 

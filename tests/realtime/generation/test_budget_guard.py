@@ -169,7 +169,7 @@ async def test_the_limit_is_sent_under_the_name_the_upstream_knows(
     )
     options = RequestOptions([], parameters)
     one = BudgetGuard(reservation, lambda: None)
-    sent = await one.admitted(PromptSize.of(NOTHING), Usage.nothing(), options, upstream)
+    sent = await one.admitted(PromptSize.of(NOTHING), Usage.nothing(), options, upstream, "m")
     assert sent.parameters == expected
     assert one.was_cut_short == (expected != parameters)
 
@@ -186,7 +186,8 @@ async def test_a_request_goes_on_during_a_database_outage(
     one = BudgetGuard(reservation, lambda: ended.append(True))
     upstream = Upstream(pk=1, base_url="http://gw/v1")
     options = RequestOptions()
-    assert await one.admitted(PromptSize.of(NOTHING), Usage.nothing(), options, upstream) == options
+    size = PromptSize.of(NOTHING)
+    assert await one.admitted(size, Usage.nothing(), options, upstream, "m") == options
     one.count([AnswerDelta("왜"), ReasoningDelta("x"), ToolCallDelta(0, "a", "f", "{}")])
     one.count([StreamDone()])
     assert (reservation.written, ended) == (3 + 1 + 3, [])

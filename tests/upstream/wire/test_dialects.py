@@ -16,13 +16,25 @@ from chatapp.upstream.wire.dialects import (
     UsageChunk,
     UsageHabit,
     dialect_of,
+    spelling_of,
+)
+from chatapp.upstream.wire.spellings import (
+    COMMON,
+    OF_DASHSCOPE,
+    OF_MISTRAL,
+    OF_OPENAI,
+    OF_OPENROUTER,
+    Spelling,
 )
 
 MESSAGES: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 
 
 def test_every_dialect_is_found_by_its_name() -> None:
-    assert list(DIALECTS) == ["auto", "opentoken", "openai", "aivene", "aigateway"]
+    assert list(DIALECTS) == [
+        *("auto", "opentoken", "openai", "aivene", "aigateway"),
+        *("openrouter", "mistral", "dashscope"),
+    ]
     assert all(name == dialect.name for name, dialect in DIALECTS.items())
 
 
@@ -79,4 +91,27 @@ def test_a_dialect_is_recognised_by_its_marks(seen: Marks, dialect: Dialect) -> 
 
 
 def test_every_dialect_has_its_own_marks() -> None:
-    assert len({dialect.marks for dialect in DIALECTS.values()}) == len(DIALECTS)
+    marks = [dialect.marks for dialect in DIALECTS.values() if dialect.marks]
+    assert len(set(marks)) == len(marks) == 4
+
+
+@pytest.mark.parametrize(
+    ("dialect", "host", "spelling"),
+    [
+        ("auto", "gateway.example", COMMON),
+        ("auto", "", COMMON),
+        ("auto", "openrouter.ai", OF_OPENROUTER),
+        ("auto", "eu.api.openai.com", OF_OPENAI),
+        ("auto", "team.openai.azure.com", OF_OPENAI),
+        ("auto", "notopenai.com", COMMON),
+        ("opentoken", "api.mistral.ai", OF_MISTRAL),
+        ("openai", "gateway.example", OF_OPENAI),
+        ("dashscope", "gateway.example", OF_DASHSCOPE),
+        ("openrouter", "api.openai.com", OF_OPENROUTER),
+        ("of a newer version", "gateway.example", COMMON),
+    ],
+)
+def test_an_upstream_spells_parameters_as_its_dialect_or_its_host(
+    dialect: str, host: str, spelling: Spelling
+) -> None:
+    assert spelling_of(dialect, host) is spelling

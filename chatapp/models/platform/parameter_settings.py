@@ -1,0 +1,84 @@
+"""What an upstream's settings say about the parameters that people set for their chats."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Self
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from chatapp.upstream.wire.parameter_rules import Rules, merged_rules
+
+MAX_REFUSING = 1000  # models
+MAX_REFUSED = 50  # fields of a model
+
+
+class ParameterSettings(models.Model):
+    """The part of an `Upstream` that concerns the parameters of chats."""
+
+    # An administrator's rules by the id of a model; those of "" hold for all models.
+    model_parameters = models.JSONField(null=True, editable=False)
+    # The fields of a request that a model refused, each with the time of its first refusal.
+    parameter_refusals = models.JSONField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def rules_for(self, model: str) -> Rules:
+        """Return the rules of a model, over those of all models."""
+        rules: Mapping[str, Rules] = self.model_parameters or {}
+        return merged_rules(rules.get("", {}), rules.get(model, {}))
+
+    @property
+    def refusals(self) -> Mapping[str, Mapping[str, str]]:
+        """When models first refused fields of a request, in ISO format by model and field."""
+        return self.parameter_refusals or {}
+
+    @property
+    def refused_parameters_at(self) -> Mapping[str, Mapping[str, datetime]]:
+        """The same, as times."""
+        return {
+            model: {field: datetime.fromisoformat(at) for field, at in fields.items()}
+            for model, fields in self.refusals.items()
+        }
+
+    def refused_by(self, model: str) -> Collection[str]:
+        """Return the fields of a request that the model refused."""
+        return self.refusals.get(model, {})
+
+    def learn_refusals(self, model: str, fields: Collection[str]) -> None:
+        """Note on this object that a model refused fields; `remember_refusals` stores it."""
+        before = self.refusals.get(model, {})
+        now = timezone.now().isoformat()
+        known = {**before, **{field: now for field in fields if field not in before}}
+        others = {one: refused for one, refused in self.refusals.items() if one != model}
+        changed = {**others, model: dict(list(known.items())[-MAX_REFUSED:])}
+        self.parameter_refusals = dict(list(changed.items())[-MAX_REFUSING:])
+
+    @classmethod
+    def remember_refusals(cls, pk: int, model: str, fields: Collection[str]) -> None:
+        """Remember that a model has refused fields, for all processes."""
+        with transaction.atomic():
+            for upstream in cls._with_refusals(pk):
+                upstream.learn_refusals(model, fields)
+                upstream.save(update_fields=["parameter_refusals"])
+
+    @classmethod
+    def forget_refusals(cls, pk: int, model: str, field: str) -> None:
+        """Forget that a model has refused a field."""
+        with transaction.atomic():
+            for upstream in cls._with_refusals(pk):
+                left = {
+                    one: {name: at for name, at in fields.items() if (one, name) != (model, field)}
+                    for one, fields in upstream.refusals.items()
+                }
+                upstream.parameter_refusals = {
+                    one: fields for one, fields in left.items() if fields
+                }
+                upstream.save(update_fields=["parameter_refusals"])
+
+    @classmethod
+    def _with_refusals(cls, pk: int) -> models.QuerySet[Self]:
+        """Return the upstream, locked, if it exists."""
+        found = cls._default_manager.select_for_update().filter(pk=pk)
+        return found.only("parameter_refusals").order_by()

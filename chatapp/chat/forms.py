@@ -24,9 +24,11 @@ from chatapp.models import (
 )
 from chatapp.models.platform.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
+from chatapp.upstream.wire.chat_parameters import MAX_EXTRA_NAME
 
 OUT_OF_DATE = "This page is out of date. Reload it."
 NO_MESSAGE = "Type a message first."
+MAX_WITHOUT = 50  # parameters that one retry leaves out
 MAX_AT_ONCE = 4  # models that reply to one prompt side by side
 
 
@@ -111,6 +113,16 @@ class FilesField(forms.CharField):
             return tuple(dict.fromkeys(map(UUID, lines)))
         except ValueError:
             raise forms.ValidationError(OUT_OF_DATE) from None
+
+
+class NamesField(forms.CharField):
+    """The names of parameters, separated by spaces."""
+
+    def clean(self, value: str | None) -> tuple[str, ...]:
+        names = tuple(dict.fromkeys(str(value or "").split()))
+        if len(names) > MAX_WITHOUT or any(len(name) > MAX_EXTRA_NAME for name in names):
+            raise forms.ValidationError(OUT_OF_DATE)
+        return names
 
 
 class AskForm(forms.Form):
@@ -207,12 +219,13 @@ class ContinueForm(AskForm):
 
 
 class RetryForm(AskForm):
-    """Ask for another reply to the same prompt."""
+    """Ask for another reply to the same prompt, perhaps without some of the chat's parameters."""
 
     reply = forms.UUIDField()
+    without = NamesField(required=False)
 
     def parsed(self, model: ModelChoice) -> Retry:
-        return Retry(self.cleaned_data["reply"], model)
+        return Retry(self.cleaned_data["reply"], model, self.cleaned_data["without"])
 
 
 class DeleteForm(forms.Form):

@@ -29,6 +29,7 @@ from chatapp.models.platform.tool_servers import ToolServer
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 from chatapp.models.policies.review_policies import ReviewPolicy
 from chatapp.models.refusals import Refused
+from chatapp.upstream.wire.chat_parameters import without
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
 
@@ -248,6 +249,7 @@ class Retry:
 
     message: UUID
     model: ModelChoice
+    without: Sequence[str] = ()  # names of the chat's parameters that this request leaves out
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """Store one more reply to the prompt and return its turn. Raises `Refused`."""
@@ -259,7 +261,9 @@ class Retry:
             assert prompt
             conversation = prompt.conversation = named.conversation
             prompt.load_files()
-            asked_with = RequestSettings.now(ChatSettings.of(conversation), user)
+            settings = ChatSettings.of(conversation)
+            settings.parameters = without(settings.parameters, self.without)
+            asked_with = RequestSettings.now(settings, user)
             reply = conversation.answer(
                 prompt,
                 upstream,

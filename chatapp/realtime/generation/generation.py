@@ -237,3 +237,5 @@ class Generation:
             Upstream.objects.filter(pk=writer.upstream.pk).update(takes_usage_option=False)
         if writer.refused_images:
             Upstream.remember_image_refusal(writer.upstream.pk, message.model)
+        if writer.refused_fields:
+            Upstream.remember_refusals(writer.upstream.pk, message.model, writer.refused_fields)

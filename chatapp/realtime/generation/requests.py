@@ -7,7 +7,6 @@ from chatapp.catalogue import endpoint_of
 from chatapp.models import ToolServer, Turn, Upstream
 from chatapp.realtime.generation.unsupported import Unsupported
 from chatapp.tools import shared_registry
-from chatapp.upstream.wire.chat_parameters import as_request
 from chatapp.upstream.wire.content import ImagePart, is_parts
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
 
@@ -32,7 +31,7 @@ async def options_of(
             servers, has_clock=upstream.offers_clock, person=person
         )
         tools = [tool.as_request() for tool in offered]
-    return RequestOptions(tools, {**upstream.parameters, **as_request(parameters)})
+    return RequestOptions(tools, upstream.parameters_for(model, parameters))
 
 
 async def shown_request(turn: Turn, unsupported: Unsupported) -> dict[str, object]:

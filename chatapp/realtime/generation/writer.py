@@ -4,7 +4,7 @@ between."""
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from chatapp import metrics
@@ -22,6 +22,7 @@ from chatapp.realtime.generation.unsupported import Model, Unsupported
 from chatapp.realtime.journal import Segment
 from chatapp.rendering.fragments import LiveReply
 from chatapp.upstream.client import UpstreamClient
+from chatapp.upstream.wire.chat_parameters import names_of, value_of
 from chatapp.upstream.wire.content import has_parts, texts_joined
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
@@ -39,6 +40,7 @@ from chatapp.upstream.wire.events import (
     UsageReported,
 )
 from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.parameter_refusals import ParameterRefusal, refusal_of
 from chatapp.upstream.wire.reply import Reply
 
 logger = logging.getLogger(__name__)
@@ -70,9 +72,10 @@ class Writer:
         self.is_dirty = False
         self.refused_usage_option = False
         self.refused_images = False
+        self.refused_fields: list[str] = []  # of requests to this model
+        self._parameters = turn.parameters
         self._person = turn.conversation.user_id
         self._history = turn.history
-        self._parameters = turn.parameters
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
         self._cost = Cost()
         self.budget = budget
@@ -87,6 +90,7 @@ class Writer:
         self._thinking_since: float | None = None
         self._is_streaming = False
         self._sent_parts = False
+        self._sent_parameters: Collection[str] = ()
         self._reads_for_usage_only = False
 
     async def write(self) -> None:
@@ -149,10 +153,17 @@ class Writer:
         error = self.reply.error
         if error is None or self._has_arrived:
             return
+        refusal = refusal_of(error, self._sent_parameters)
         tools, system, parts = bool(options.tools), self._sent.has_system, self._sent_parts
         if self._sent.images and (error.refuses_images or error.refuses_parts):
             self.refused_images = True
             self.reply.error = replace(error, kind=ErrorKind.NO_IMAGES)
+        elif refusal and self._is_respelled(refusal):
+            await self._ask()
+        elif refusal and (names := names_of(refusal.fields, self._parameters)):
+            value = value_of(names[0], self._parameters) if refusal.of_value else ""
+            kind = ErrorKind.NO_PARAMETER
+            self.reply.error = replace(error, kind=kind, param=" ".join(names), code=value)
         elif self._unsupported.learn(self._model, error, tools=tools, system=system, parts=parts):
             await self._ask()
         elif is_worth_waiting(error):
@@ -170,6 +181,15 @@ class Writer:
             self._person,
         )
 
+    def _is_respelled(self, refusal: ParameterRefusal) -> bool:
+        """Learn which fields the model refuses; return whether all have another name."""
+        if refusal.of_value:
+            return False
+        model, fields = self.message.model, refusal.fields
+        self.refused_fields += fields
+        self.upstream.learn_refusals(model, fields)
+        return self.upstream.has_other_names(model, fields)
+
     async def _read_stream(self, options: RequestOptions) -> None:
         endpoint = endpoint_of(self.upstream)
         model = self.message.model
@@ -181,10 +201,11 @@ class Writer:
             return
         side = self.upstream.image_side
         size = PromptSize.of(history, options.tools, side)
-        admitted = await self.budget.admitted(size, self._cost.ended, options, self.upstream)
+        admitted = await self.budget.admitted(size, self._cost.ended, options, self.upstream, model)
         if len(admitted.tools) < len(options.tools):
             size = PromptSize.of(history, image_side=side)
         options = admitted
+        self._sent_parameters = options.parameters.keys()
         self._cost.ask(size)
         self._journal.ask(size, options.choices)
         opened = self._client.stream(endpoint, model, messages, options, self._take_at_once)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatapp.models import Message
+from chatapp.rendering.fragments.words import model_name
+from chatapp.upstream.wire.chat_parameters import LABELS
 from chatapp.upstream.wire.events import ErrorKind, UpstreamError
 from chatapp.upstream.wire.reply import Ending
 
@@ -16,6 +18,11 @@ class Notice:
     detail: str = ""
     is_error: bool = False
     needs_images: bool = False  # from another model
+    without: tuple[str, ...] = ()  # the names of parameters that the model refused
+
+    @property
+    def without_words(self) -> str:
+        return _listed(self.without)
 
 
 def flagged_categories(moderation: dict[str, Any] | None) -> list[str]:
@@ -61,11 +68,15 @@ FAILED = {
     "stopped. Continue lets it go on with what it has found.",
     ErrorKind.NO_IMAGES: "This model takes no images. Your message and its files are kept. "
     "Answer with a model that takes images.",
+    ErrorKind.NO_PARAMETER: "This model doesn't accept a parameter of this chat. Your message is "
+    "kept. Retry without it, or change the chat's parameters.",
     ErrorKind.FILE_LOST: "A file of this chat is no longer stored, so nothing was sent to the "
     "model. Your message is kept. Edit it without the file, or tell an administrator.",
     ErrorKind.FILE_UNREADABLE: "The files of this chat can't be read right now, so nothing was "
     "sent to the model. Your message is kept. Retry later, or tell an administrator.",
 }
+
+_NOTHING_SENT = "Your message is kept. Retry without it, or change the chat's parameters."
 
 
 def notice_of(message: Message) -> Notice | None:
@@ -89,7 +100,7 @@ def notice_of(message: Message) -> Notice | None:
         return Notice(
             "The model's server stopped responding, so the reply was ended." + kept, is_error=True
         )
-    return _failed(message.upstream_error, kept)
+    return _failed(message, message.upstream_error, kept)
 
 
 def _no_answer(message: Message) -> str:
@@ -112,7 +123,7 @@ def retry_text(error: UpstreamError) -> str:
     return f"{FAILED[error.kind].partition('.')[0]}. Trying again"
 
 
-def _failed(error: UpstreamError | None, kept: str) -> Notice:
+def _failed(message: Message, error: UpstreamError | None, kept: str) -> Notice:
     if error is None:
         return Notice("Something went wrong on this server; see its log." + kept, is_error=True)
     text = FAILED[error.kind]
@@ -123,9 +134,24 @@ def _failed(error: UpstreamError | None, kept: str) -> Notice:
             f"The model's server ended the reply with “{error.code}”, so it may be incomplete. "
             "Try again."
         )
+    without = tuple(error.param.split()) if error.kind is ErrorKind.NO_PARAMETER else ()
+    if without:
+        text = (
+            f"{model_name(message)} doesn't accept {_refused(without, error.code)}. {_NOTHING_SENT}"
+        )
     status = f"{error.status} " if error.status else ""
     needs_images = error.kind is ErrorKind.NO_IMAGES
-    return Notice(text + kept, f"{status}{error.message}".strip(), True, needs_images)
+    return Notice(text + kept, f"{status}{error.message}".strip(), True, needs_images, without)
+
+
+def _refused(names: tuple[str, ...], value: str) -> str:
+    is_said = value and value != "true" and len(names) == 1
+    return f"{value} as {_listed(names)}" if is_said else _listed(names)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    *others, last = (LABELS.get(name, name) for name in names)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _duration(seconds: float) -> str:

@@ -44,6 +44,7 @@ class Reservation:
     message: UUID
     holds: dict[int, BudgetHold]  # by account
     price: Price | None
+    most: int | None = None  # output that the first request allows, over all choices
     prompt: int = 0
     output: int = 0  # held
     affordable: int = 0  # output that the accounts had room for when last read
@@ -74,6 +75,10 @@ class Reservation:
         if self._is_capped:
             return self.used > self.output
         return self.was_refused and self.used >= self.output
+
+    def first(self, output: int) -> int:
+        """Return this many tokens of output, or what the first request allows if that is less."""
+        return output if self.most is None else min(output, self.most)
 
     @property
     def is_bounded(self) -> bool:
@@ -169,13 +174,16 @@ R = TypeVar("R", bound=LimitedReply)
 
 
 def admit(
-    user: int, replies: Sequence[R], prompt_tokens: Callable[[R], int]
+    user: int,
+    replies: Sequence[R],
+    prompt_tokens: Callable[[R], int],
+    most_output: Callable[[R], int | None],
 ) -> Mapping[UUID, Reservation]:
     """Reserve budget for replies that are about to be requested: for all of them or none.
 
     Call it in the transaction that stores them. `prompt_tokens` returns an upper bound of what is
-    sent for a reply. Returns reservations by reply; replies that no limit applies to have none.
-    Raises `OverLimit`.
+    sent for a reply, and `most_output` of what its request allows, or None. Returns reservations by
+    reply; replies that no limit applies to have none. Raises `OverLimit`.
     """
     limits = Limit.concerning(user)
     concerning = {
@@ -189,7 +197,11 @@ def admit(
         return {}
     # Others wait for the locked rows until the transaction ends, so find out first what we can.
     known = {
-        reply.pk: (prompt_tokens(reply), Price.holding(reply.upstream_id, reply.model))
+        reply.pk: (
+            prompt_tokens(reply),
+            Price.holding(reply.upstream_id, reply.model),
+            most_output(reply),
+        )
         for reply in replies
         if concerning[reply.pk]
     }
@@ -200,7 +212,7 @@ def admit(
         if mine := [account for account in accounts if account.limit in concerning[reply.pk]]:
             assert reply.streamed_by
             asking = PlannedRequest(reply.pk, reply.upstream_id, reply.model, reply.streamed_by)
-            reservations[reply.pk] = _admitted(asking, mine, *known[reply.pk], output)
+            reservations[reply.pk] = _admitted(asking, mine, *known[reply.pk], output, MIN_OUTPUT)
     if len(reservations) > 1:
         _share_out(list(reservations.values()), accounts)
     _take(reservations.values(), accounts)
@@ -221,7 +233,7 @@ def admit_title(user: int, asking: PlannedRequest, prompt_tokens: int) -> Reserv
         return None
     price = Price.holding(asking.upstream, asking.model)
     accounts = _locked(limits, user)
-    reservation = _admitted(asking, accounts, prompt_tokens, price, OUTPUT, MIN_TITLE)
+    reservation = _admitted(asking, accounts, prompt_tokens, price, None, OUTPUT, MIN_TITLE)
     _take([reservation], accounts)
     return reservation
 
@@ -294,7 +306,7 @@ def admit_again(reservation: Reservation, prompt: int, earlier: Usage) -> bool:
     with together([reservation]):
         accounts = _locked_of([reservation])
         _drop_removed(reservation, accounts)
-        if reservation.hold(accounts, prompt, OUTPUT, MIN_OUTPUT):
+        if reservation.hold(accounts, prompt, *map(reservation.first, (OUTPUT, MIN_OUTPUT))):
             return False
         _keep(accounts, [reservation])
     return True
@@ -305,8 +317,9 @@ def _admitted(
     accounts: Sequence[BudgetAccount],
     prompt: int,
     price: Price | None,
+    most: int | None,
     output: int,
-    least: int = MIN_OUTPUT,
+    least: int,
 ) -> Reservation:
     holds = {
         one.pk: build(BudgetHold, message=asking.key, account=one, process=asking.process)
@@ -314,8 +327,9 @@ def _admitted(
     }
     for account in accounts:
         _count_in(account)
-    reservation = Reservation(asking.key, holds, price)
+    reservation = Reservation(asking.key, holds, price, most)
     reservation.warning = warning(map(usage_of, accounts))
+    output, least = reservation.first(output), reservation.first(least)
     if lacking := reservation.hold(accounts, prompt, output, least):
         limit = lacking.limit
         needed, for_answer = (reservation.need(limit, size, least) for size in (prompt, 0))
@@ -327,9 +341,10 @@ def _share_out(reservations: Sequence[Reservation], accounts: Collection[BudgetA
     """Let each of these, which hold the least, hold more, so that none takes what all need."""
     for number, reservation in enumerate(reservations, start=1):
         rivals = [one for one in reservations[number:] if one.holds.keys() & reservation.holds]
-        reservation.hold(accounts, reservation.prompt, MIN_OUTPUT, MIN_OUTPUT)  # reads what is left
-        share = MIN_OUTPUT + (reservation.affordable - MIN_OUTPUT) // (len(rivals) + 1)
-        reservation.hold(accounts, reservation.prompt, min(OUTPUT, share), MIN_OUTPUT)
+        least = reservation.first(MIN_OUTPUT)
+        reservation.hold(accounts, reservation.prompt, least, least)  # reads what is left
+        share = least + (reservation.affordable - least) // (len(rivals) + 1)
+        reservation.hold(accounts, reservation.prompt, reservation.first(min(OUTPUT, share)), least)
         if share < OUTPUT:
             reservation.affordable = share
 

@@ -316,7 +316,11 @@ def _reserve(
         size = _prompt_size(Turn(before, prompt, reply, asked_with=asked_with))
         return size.upper_tokens + reservations.tools_of(reply.upstream_id)
 
-    return reservations.admit(user.pk, replies, prompt_tokens)
+    def most_output(reply: Message) -> int | None:
+        wanted = asked_with.parameters if asked_with else {}
+        return reply.upstream.output_limit_for(reply.model, wanted) if reply.upstream else None
+
+    return reservations.admit(user.pk, replies, prompt_tokens, most_output)
 
 
 def _check_contexts(

@@ -24,10 +24,17 @@ from chatapp.upstream.wire.chat_parameters import (
     MERGED,
     as_request,
     merged,
+    output_limit_in,
     parameter_of,
 )
 from chatapp.upstream.wire.decoder import MAX_CHOICES
-from chatapp.upstream.wire.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS, spelling_of
+from chatapp.upstream.wire.dialects import (
+    AUTO,
+    DIALECTS,
+    RESERVED_PARAMETERS,
+    RequestOptions,
+    spelling_of,
+)
 from chatapp.upstream.wire.parameter_rules import (
     Bounded,
     bounded,
@@ -201,7 +208,7 @@ class Upstream(ImageSettings, ParameterSettings):
         What an administrator sets for all requests is a default for people, except a maximum
         output, which bounds theirs, and parameters that have no control of their own.
         """
-        most = self._output_limit
+        most = output_limit_in(self.parameters)
         rules = merged_rules(
             {"max_output_tokens": {"max": most}} if most else {}, self.rules_for(model)
         )
@@ -221,6 +228,12 @@ class Upstream(ImageSettings, ParameterSettings):
         kept = {name: value for name, value in self.parameters.items() if name not in replaced}
         return merged(kept, fields)
 
+    def output_limit_for(self, model: str, wanted: Mapping[str, object]) -> int | None:
+        """Return how many tokens a request lets a model write over all choices, if it says so."""
+        options = RequestOptions(parameters=self.parameters_for(model, wanted))
+        most = output_limit_in(options.parameters)
+        return most * options.choices if most else None
+
     def output_field_for(self, model: str) -> str:
         """Return the field that limits the output of a model."""
         names = self._spelling.output
@@ -237,11 +250,6 @@ class Upstream(ImageSettings, ParameterSettings):
         spelling = spelling_of(self.dialect, urlsplit(self.base_url).hostname or "")
         used = [name for name in spelling.output if name in self.parameters]
         return replace(spelling, output=tuple(dict.fromkeys((*used, *spelling.output))))
-
-    @property
-    def _output_limit(self) -> int | None:
-        limits = (self.parameters.get(name) for name in FIELDS["max_output_tokens"])
-        return next((most for most in limits if type(most) is int and most > 0), None)
 
     @property
     def is_demo(self) -> bool:

@@ -167,6 +167,12 @@ def merged(others: Mapping[str, object], fields: Mapping[str, object]) -> dict[s
     return result
 
 
+def output_limit_in(fields: Mapping[str, object]) -> int | None:
+    """Return the maximum output that the fields of a request name."""
+    limits = (fields.get(name) for name in FIELDS["max_output_tokens"])
+    return next((most for most in limits if type(most) is int and most > 0), None)
+
+
 def parameter_of(field: str) -> str:
     """Return the parameter that becomes this field of a request: it, or else a name in `extra`."""
     return _OWNER.get(field, field)

@@ -1,6 +1,7 @@
 """Budget reservations: what a prompt holds before it is sent, and more while its reply streams."""
 
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group
@@ -17,6 +18,7 @@ from chatapp.models import (
     Limit,
     Message,
     ModelChoice,
+    Prompt,
     Refused,
     Retry,
     Upstream,
@@ -67,6 +69,37 @@ def test_a_prompt_holds_its_upper_bound_and_2000_tokens(carol: User, model: Mode
     turn = ask(carol, model)
     assert account() == (0, WHOLE)
     assert (purse_of(turn).output, purse_of(turn).affordable) == (OUTPUT, 100_000 - PROMPT)
+
+
+def test_a_maximum_output_bounds_what_is_held(
+    carol: User, gateway: Upstream, model: ModelChoice
+) -> None:
+    limit(PROMPT + 60)
+    with pytest.raises(Refused):
+        ask(carol, model)
+    Upstream.objects.update(parameters={"max_tokens": 30, "n": 2})
+    turn = ask(carol, model)
+    assert account() == (0, PROMPT + 60)
+    assert purse_of(turn).output == 60
+    finish(turn)
+    Limit.objects.update(cap=10**6)
+    Upstream.objects.update(parameters={"max_tokens": 10_000})
+    assert purse_of(ask(carol, model)).output == OUTPUT
+
+
+def test_a_chats_maximum_output_bounds_what_is_held(carol: User, model: ModelChoice) -> None:
+    limit(2 * (PROMPT + 100))
+    other = ModelChoice(model.upstream, "other")
+    wanted = {"max_output_tokens": 100}
+    prompt = Prompt(TEXT, model, id=uuid4(), others=[other], parameters=wanted)
+    turn = prompt.store(carol, HERE)
+    assert [purse_of(one).output for one in (turn, *turn.others)] == [100, 100]
+    assert account() == (0, 2 * (PROMPT + 100))
+    reservation = purse_of(turn)
+    assert not admit_again(reservation, PROMPT, used(10, 1))
+    finish(turn.others[0])
+    assert admit_again(reservation, PROMPT, used(10, 1))
+    assert reservation.output == 100
 
 
 def test_a_prompt_of_hangul_holds_a_token_for_each_byte() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from chatapp.models.conversations.chat_settings import MAX_SYSTEM_PROMPT_LENGTH
+from chatapp.models.library.presets import MAX_SYSTEM_PROMPT_LENGTH
 from chatapp.text.multiline import MultilineField
 from chatapp.upstream.wire.chat_parameters import (
     EFFORTS,

@@ -31,6 +31,7 @@ from chatapp.models.conversations.turns import Continuation, Edit, Prompt, Retry
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.files.contents import FileContent, PageImage
 from chatapp.models.files.stored_files import StoredFile
+from chatapp.models.library.presets import Preset, PresetGrant, PresetVersion
 from chatapp.models.library.prompts import (
     PromptGrant,
     PromptVersion,
@@ -95,6 +96,9 @@ __all__ = [
     "Opening",
     "PageImage",
     "Permitted",
+    "Preset",
+    "PresetGrant",
+    "PresetVersion",
     "Price",
     "Process",
     "Project",

@@ -13,8 +13,6 @@ from chatapp.models.accounts.memory import Memory
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations.conversation import Conversation
 
-MAX_SYSTEM_PROMPT_LENGTH = 20_000  # characters; they are sent with every turn
-
 
 class ChatSettings(models.Model):
     """A chat's own system prompt and parameters. A chat that has neither has no row."""

@@ -96,12 +96,16 @@ class ShareableQuerySet(models.QuerySet[S]):
     def purge(self) -> bool:
         """Delete some of those whose days are over; return whether there were any.
 
-        What belongs to a person whose data is all under a legal hold is kept.
+        What is in use is kept, and what belongs to a person whose data is all under a legal hold.
         """
         held = LegalHold.objects.living().filter(user=OuterRef("owner"), conversation=None)
-        over = self.filter(deleted_at__lte=_end_of_days()).exclude(Exists(held))
+        over = self.unused().filter(deleted_at__lte=_end_of_days()).exclude(Exists(held))
         some = list(over.order_by().values_list("pk", flat=True)[:PURGED_AT_ONCE])
         return bool(some and self.filter(pk__in=some).delete())
+
+    def unused(self) -> Self:
+        """Those that nothing else needs any more. Some kinds of items override this."""
+        return self.all()
 
     def _grants(self) -> models.QuerySet[Any]:
         grants: Any = self.model._meta.get_field("grants").related_model

@@ -5,12 +5,14 @@ A kind of item derives from `Versioned` and has a model derived from `Version`, 
 the newest content, so that lists need no join.
 """
 
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.db import models, transaction
+from django.db.models import Exists, OuterRef, Q
 
 from chatapp.models.accounts.users import User
-from chatapp.models.library.sharing import Level, Shareable
+from chatapp.models.library.sharing import Level, Shareable, ShareableQuerySet
 from chatapp.models.refusals import Refused
 
 
@@ -36,14 +38,42 @@ class NotOpen(Refused):
         )
 
 
+V = TypeVar("V", bound="Version")
+K = TypeVar("K", bound="Versioned")
+
+
+class VersionQuerySet(models.QuerySet[V]):
+    def in_use(self) -> Self:
+        """Those that rows of other models refer to, such as chats."""
+        return self.filter(self._is_in_use())
+
+    def unused(self) -> Self:
+        return self.exclude(self._is_in_use())
+
+    def _is_in_use(self) -> Q:
+        found = Q(pk__in=[])
+        for field in self._references():
+            rows = field.model._base_manager.filter(**{field.name: OuterRef("pk")})
+            found |= Q(Exists(rows))
+        return found
+
+    def _references(self) -> "Iterator[models.Field[Any, Any]]":
+        for relation in self.model._meta.get_fields(include_hidden=True):
+            if isinstance(relation, models.ForeignObjectRel):
+                yield relation.field
+
+
 class Version(models.Model):
-    """The content of an item as somebody saved it."""
+    """The content of an item as somebody saved it.
+
+    A foreign key to a version is null once the item is deleted for good, so it sets null then.
+    """
 
     number = models.PositiveIntegerField()
     author = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects: ClassVar[Any] = models.Manager()
+    objects: ClassVar[Any] = models.Manager.from_queryset(VersionQuerySet)()
 
     class Meta:
         abstract = True
@@ -61,14 +91,23 @@ class Version(models.Model):
         super().save(*args, **options)
 
 
+class VersionedQuerySet(ShareableQuerySet[K]):
+    def unused(self) -> Self:
+        """Those of which no version is in use."""
+        kind: type[models.Model] = self.model
+        versions: Any = kind._meta.get_field("versions").related_model
+        return self.exclude(Exists(versions.objects.filter(target=OuterRef("pk")).in_use()))
+
+
 class Versioned(Shareable):
     """A shareable item that keeps its former content."""
 
     version = models.PositiveIntegerField(default=1, db_default=1, editable=False)  # the newest
 
     versions: Any
+    objects: ClassVar[Any] = models.Manager.from_queryset(VersionedQuerySet)()
     CONTENT: ClassVar[tuple[str, ...]]
-    MAX_VERSIONS: ClassVar[int] = 200  # of an item; the oldest go
+    MAX_VERSIONS: ClassVar[int] = 200  # of an item; the oldest go, but for those in use
 
     class Meta:
         abstract = True
@@ -112,4 +151,4 @@ class Versioned(Shareable):
     def _keep(self, author: User) -> None:
         content = {name: getattr(self, name) for name in self.CONTENT}
         self.versions.create(number=self.version, author=author, **content)
-        self.versions.filter(number__lte=self.version - self.MAX_VERSIONS).delete()
+        self.versions.filter(number__lte=self.version - self.MAX_VERSIONS).unused().delete()

@@ -1,0 +1,84 @@
+"""A preset keeps the versions that chats use, and outlives the upstream of its model."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from chatapp.accounts.erasing import erase
+from chatapp.models import ModelChoice, Preset, PresetVersion, Upstream, User
+from chatapp.models.library.sharing import Level
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def upstream() -> Upstream:
+    return Upstream.objects.create(name="Fake", base_url="http://127.0.0.1:9/v1")
+
+
+@pytest.fixture
+def preset(alice: User, upstream: Upstream) -> Preset:
+    return Preset.start(
+        alice, name="Translator", system_prompt="Translate", upstream_id=upstream.pk, model="one"
+    )
+
+
+def test_a_version_has_all_of_the_content(preset: Preset, alice: User, upstream: Upstream) -> None:
+    preset.change(
+        alice,
+        1,
+        icon="languages",
+        description="Into English",
+        parameters={"temperature": 0.2},
+        tools=["clock", 3],
+        suggestions=["Translate this"],
+        takes_memory=False,
+    )
+    newest, first = preset.versions.all()
+    content = {name: getattr(newest, name) for name in Preset.CONTENT}
+    preset.refresh_from_db()
+    assert content == {name: getattr(preset, name) for name in Preset.CONTENT}
+    assert content["tools"] == ["clock", 3]
+    assert (first.icon, first.parameters, first.tools, first.takes_memory) == (
+        *("sliders", {}, None, True),
+    )
+    assert newest.preselected == ModelChoice(upstream.pk, "one")
+
+
+def test_a_deleted_upstream_leaves_the_choice_and_all_versions(
+    preset: Preset, alice: User, upstream: Upstream
+) -> None:
+    preset.change(alice, 1, system_prompt="Translate well")
+    upstream.delete()
+    preset.refresh_from_db()
+    assert (preset.preselected, preset.model) == (None, "one")
+    preset.go_back(alice, 1, 2)
+    assert [(one.number, one.preselected) for one in preset.versions.all()] == [
+        *((3, None), (2, None), (1, None)),
+    ]
+
+
+def test_a_preset_without_a_list_of_tools_offers_all() -> None:
+    for tools, offered in ((None, (True, True)), ([], (False, False)), (["clock"], (True, False))):
+        assert (Preset(tools=tools).offers("clock"), Preset(tools=tools).offers(3)) == offered
+
+
+def test_a_deleted_preset_goes_after_its_days(preset: Preset) -> None:
+    preset.discard()
+    assert not Preset.objects.purge()
+    Preset.objects.update(deleted_at=timezone.now() - timedelta(days=31))
+    assert Preset.objects.purge()
+    assert not PresetVersion.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("disk")
+def test_a_shared_preset_passes_to_an_administrator(
+    preset: Preset, alice: User, olive: User
+) -> None:
+    Preset.start(alice, name="Personal")
+    preset.share(None, Level.USE, alice)
+    [report] = erase([alice], olive)
+    assert Preset.objects.get().owner == olive
+    assert "belong to an administrator now (presets: 1)" in report.sentence

@@ -10,8 +10,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp.chat import thread_views
+from chatapp.chat.queries import number_of, uuid_of
 from chatapp.library.parameter_form import ParameterForm
-from chatapp.models import ChatSettings, Conversation, Memory, User
+from chatapp.models import ChatSettings, Conversation, Memory, Preset, PresetVersion, User
 
 
 @require_GET
@@ -19,42 +20,82 @@ from chatapp.models import ChatSettings, Conversation, Memory, User
 @login_required
 def of_new_chat(request: HttpRequest) -> HttpResponse:
     """The panel of a chat that is not stored yet: its fields are sent with the first prompt."""
-    return _panel(request, None, ParameterForm.of("", {}))
+    return _panel(request, None, _with_preset(request, ChatSettings()))
 
 
 @require_http_methods(["GET", "POST"])
 @never_cache
 @login_required
 def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The panel of a stored chat. What it saves applies from the next prompt on."""
+    """The panel of a stored chat. What it saves applies from the next prompt on.
+
+    With `preset` in the query, it shows the content of that preset, not saved yet.
+    """
+    assert isinstance(request.user, User)
     conversation = thread_views.own(request, pk)
     if request.method == "GET":
-        settings = ChatSettings.of(conversation)
-        form = ParameterForm.of(settings.system_prompt, settings.parameters)
-        return _panel(request, conversation, form)
+        return _panel(request, conversation, _with_preset(request, ChatSettings.of(conversation)))
     form = ParameterForm(request.POST)
-    if not form.is_valid():
-        return _panel(request, conversation, form)
     with transaction.atomic():
-        assert isinstance(request.user, User)
         settings = ChatSettings.of(Conversation.held(request.user, pk))
-        settings.system_prompt = form.cleaned_data["system_prompt"]
-        settings.parameters = form.parameters
+        chosen = _chosen_preset(request.user, request.POST.get("preset", ""))
+        number = number_of(request.POST.get("version", ""))
+        settings.preset_version = _version(chosen, number) if chosen else None
+        if _may_change(request.user, settings):
+            if not form.is_valid():
+                return _panel(request, conversation, settings, form)
+            settings.set_own(form.cleaned_data["system_prompt"], form.parameters)
+        else:
+            settings.system_prompt = settings.parameters = None
         settings.store()
-    return _panel(request, conversation, form, is_saved=True)
+    return _panel(request, conversation, settings, is_saved=True)
+
+
+def _with_preset(request: HttpRequest, settings: ChatSettings) -> ChatSettings:
+    """Return the settings with the newest version of the preset in the query, if it names one."""
+    assert isinstance(request.user, User)
+    if (named := request.GET.get("preset")) is not None:
+        preset = _chosen_preset(request.user, named)
+        settings.preset_version = preset.newest if preset else None
+        settings.system_prompt = settings.parameters = None
+    return settings
+
+
+def _chosen_preset(user: User, named: str) -> Preset | None:
+    pk = uuid_of(named)
+    found: Preset | None = Preset.objects.open_to(user).filter(pk=pk).first() if pk else None
+    return found
+
+
+def _version(preset: Preset, number: int) -> PresetVersion:
+    """Return the version that the panel showed, or the newest."""
+    shown: PresetVersion | None = preset.versions.filter(number=number).first()
+    return shown or preset.newest
+
+
+def _may_change(user: User, settings: ChatSettings) -> bool:
+    """Return whether the person may see, and so change, what the chat has of its preset."""
+    return settings.preset is None or settings.preset.is_readable(user)
 
 
 def _panel(
     request: HttpRequest,
     conversation: Conversation | None,
-    form: ParameterForm,
+    settings: ChatSettings,
+    form: ParameterForm | None = None,
     *,
     is_saved: bool = False,
 ) -> HttpResponse:
     assert isinstance(request.user, User)
+    presets = Preset.objects.to_choose(request.user)
+    if settings.preset and settings.preset not in presets:
+        presets.append(settings.preset)
     context = {
         "conversation": conversation,
-        "form": form,
+        "settings": settings,
+        "presets": presets,
+        "may_change": _may_change(request.user, settings),
+        "form": form or ParameterForm.of(settings.instructions, settings.sent_parameters),
         "composer": conversation is None,
         "is_saved": is_saved,
         "has_memory": bool(Memory.instructions_of(request.user.pk)),

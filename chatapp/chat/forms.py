@@ -5,6 +5,7 @@ otherwise one defined here.
 """
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -148,6 +149,7 @@ class PromptForm(AskForm):
     temporary = forms.BooleanField(required=False)  # of a new conversation
     project = forms.UUIDField(required=False)  # of a new conversation
     others = ModelsField(required=False)  # more models to reply side by side, one per line
+    preset = forms.UUIDField(required=False)  # of a new conversation
     settings: ParameterForm  # of a new conversation; set by `clean`
 
     @property
@@ -174,6 +176,14 @@ class PromptForm(AskForm):
         for sentences in self.settings.errors.values():
             self.add_error(None, sentences)
 
+    @property
+    def _own_settings(self) -> dict[str, Any]:
+        """What the panel of a new chat sends; empty if it was never opened."""
+        if "system_prompt" not in self.settings.data:
+            return {}
+        system_prompt = self.settings.cleaned_data["system_prompt"]
+        return {"system_prompt": system_prompt, "parameters": self.settings.parameters}
+
     def parsed(self, model: ModelChoice, *others: ModelChoice) -> Prompt:
         clean = self.cleaned_data
         return Prompt(
@@ -186,8 +196,8 @@ class PromptForm(AskForm):
             project=clean["project"],
             others=others,
             files=clean["attached"],
-            system_prompt=self.settings.cleaned_data["system_prompt"],
-            parameters=self.settings.parameters,
+            preset=clean["preset"],
+            **self._own_settings,
         )
 
 

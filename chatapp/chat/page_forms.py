@@ -6,7 +6,7 @@ from uuid import UUID
 from django import forms
 
 from chatapp.chat.forms import OUT_OF_DATE, ModelField
-from chatapp.models import Feedback, ModelChoice, Project, Upstream, User
+from chatapp.models import Feedback, ModelChoice, Preset, Project, Upstream, User
 from chatapp.models.conversations.conversation import ConversationQuerySet
 from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH
 from chatapp.models.conversations.projects import MAX_INSTRUCTIONS_LENGTH, MAX_NAME_LENGTH
@@ -94,11 +94,12 @@ class ChangeForm(ChosenForm):
 
 
 class ProjectForm(forms.Form):
-    """A project's name, instructions and preselected model."""
+    """A project's name and instructions, and the model and the preset of its new chats."""
 
     name = OneLine(MAX_NAME_LENGTH, "A name")
     instructions = MultilineField(required=False, max_length=MAX_INSTRUCTIONS_LENGTH)
     model = ModelField(required=False)
+    preset = forms.UUIDField(required=False)
 
     def __init__(self, data: Mapping[str, object], project: Project) -> None:
         super().__init__(data)
@@ -111,6 +112,17 @@ class ProjectForm(forms.Form):
         project.name, project.instructions = clean["name"], clean["instructions"]
         project.upstream_id = model.upstream if model else None
         project.model = model.name if model else ""
+        project.preset = clean["preset"]
+
+    def clean_preset(self) -> Preset | None:
+        """Accept a preset that the person may use, or the current one."""
+        pk = self.cleaned_data["preset"]
+        if pk is None or pk == self.project.preset_id:
+            return self.project.preset if pk else None
+        found: Preset | None = Preset.objects.open_to(self.project.user).filter(pk=pk).first()
+        if found is None:
+            raise forms.ValidationError("This preset no longer exists. Choose another one.")
+        return found
 
     def clean_model(self) -> ModelChoice | None:
         """Accept a model of an enabled upstream, or the current one even if that is disabled."""

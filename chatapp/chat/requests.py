@@ -19,15 +19,18 @@ from chatapp.models import (
     Message,
     Refused,
     RequestSettings,
-    ToolServer,
     Turn,
     Upstream,
     User,
 )
+from chatapp.models.conversations.turns import tool_servers
 from chatapp.realtime.generation import shown_request
 from chatapp.realtime.worker import worker
 
 YOUR_MESSAGE = "(your next message)"
+NOT_READABLE = (
+    "This can't be shown, because you may use the preset “{}” but not read its instructions."
+)
 SHOWN_CHARACTERS = 200_000
 
 
@@ -43,6 +46,7 @@ def next_request(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _shown(request, None, "Choose a model first.")
     try:
         upstream = Upstream.offering(model, request.user.pk)
+        asked_with = RequestSettings.now(ChatSettings.of(conversation), request.user)
     except Refused as refused:
         return _shown(request, None, str(refused))
     prompt = Message(
@@ -53,10 +57,10 @@ def next_request(request: HttpRequest, pk: UUID) -> HttpResponse:
         conversation.history_through(uuid_of(request.GET.get("parent", ""))),
         prompt,
         reply,
-        ToolServer.all_enabled(request.user.pk) if upstream.offers_tools else (),
-        RequestSettings.now(ChatSettings.of(conversation), request.user),
+        tool_servers(upstream, request.user.pk, asked_with),
+        asked_with,
     )
-    return _shown(request, async_to_sync(shown_request)(turn, worker().unsupported))
+    return _request_of(turn, request)
 
 
 @require_GET
@@ -69,7 +73,9 @@ def request_of_reply(request: HttpRequest, pk: UUID) -> HttpResponse:
     """
     assert isinstance(request.user, User)
     replies = Message.objects.of(request.user).filter(role=Message.Role.ASSISTANT)
-    found = replies.select_related("conversation", "parent", "upstream", "request_settings")
+    found = replies.select_related(
+        "conversation", "parent", "upstream", "request_settings__preset_version__target"
+    )
     reply = get_object_or_404(found.defer("logprobs"), pk=pk)
     if reply.upstream is None or reply.parent is None:
         raise Http404("Its provider is no longer connected.")
@@ -79,9 +85,17 @@ def request_of_reply(request: HttpRequest, pk: UUID) -> HttpResponse:
         reply.conversation.history_until(reply.parent.parent_id),
         reply.parent,
         reply,
-        ToolServer.all_enabled(request.user.pk) if reply.upstream.offers_tools else (),
+        tool_servers(reply.upstream, request.user.pk, reply.request_settings),
         reply.request_settings,
     )
+    return _request_of(turn, request)
+
+
+def _request_of(turn: Turn, request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    preset = turn.asked_with.preset if turn.asked_with else None
+    if preset and not preset.is_readable(request.user):
+        return _shown(request, None, NOT_READABLE.format(preset.name))
     return _shown(request, async_to_sync(shown_request)(turn, worker().unsupported))
 
 

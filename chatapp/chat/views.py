@@ -24,11 +24,13 @@ from chatapp.chat.queries import uuid_of
 from chatapp.demo.help_text import HelpPage, for_administrators, for_everyone
 from chatapp.demo.suggestions import SUGGESTIONS
 from chatapp.models import (
+    ChatSettings,
     Conversation,
     Installation,
     Message,
     ModelChoice,
     NotHere,
+    Preset,
     Project,
     ReviewPolicy,
     Suggestion,
@@ -75,7 +77,10 @@ def chat_page(
     offers, live = _known_to_worker(upstreams, conversation)
     offers = open_to(offers, permitted(request.user.pk))
     at, view = _shown(request, conversation)
-    wanted, notes = (_models_of(view), NO_NOTES) if view else _beginning(request.user, project)
+    preset = None if view else _chosen_preset(request, project)
+    wanted, notes = (
+        (_models_of(view), NO_NOTES) if view else _beginning(request.user, project, preset)
+    )
     context: dict[str, object] = {
         "conversation": conversation,
         "project": conversation.project if conversation else project,
@@ -89,8 +94,11 @@ def chat_page(
         # An administrator who has just connected a model is sent here.
         "told": get_messages(request) if "model" in request.GET else (),
         "prompt_id": uuid4(),
-        "suggestions": [] if (view and view.shown) or project else _suggestions(offers),
+        "preset": ChatSettings.of(conversation).preset if conversation else preset,
+        "presets": [] if conversation or preset else Preset.to_start_with(request.user),
+        "suggestions": _suggestions(offers, preset) if not (view and view.shown) else [],
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
+        "presets_to_choose": Preset.objects.to_choose(request.user) if project else [],
         "filed": sidebar.filed(request, project.pk) if project else None,
         "limit_warning": warning(quota_usages(request.user)),
         **_draft(request.user, conversation, view),
@@ -116,7 +124,20 @@ def _draft(
 NO_NOTES: dict[str, object] = {"notice": "", "says_closing_stops": False}
 
 
-def _beginning(person: User, project: Project | None) -> tuple[list[str], dict[str, object]]:
+def _chosen_preset(request: HttpRequest, project: Project | None) -> Preset | None:
+    """Return the preset that the query names, or else the project's, if the person may use it."""
+    assert isinstance(request.user, User)
+    named = request.GET.get("preset")
+    pk = uuid_of(named) if named is not None else (project.preset_id if project else None)
+    found: Preset | None = (
+        Preset.objects.open_to(request.user).filter(pk=pk).first() if pk else None
+    )
+    return found
+
+
+def _beginning(
+    person: User, project: Project | None, preset: Preset | None
+) -> tuple[list[str], dict[str, object]]:
     """Return the models to preselect in a new chat, and the notes on its page."""
     installation, used = Installation.this(), Conversation.model_used_last_by(person)
     notes = {
@@ -125,7 +146,7 @@ def _beginning(person: User, project: Project | None) -> tuple[list[str], dict[s
         "says_closing_stops": not (used or installation.finishes(person)),
         "can_choose_closing": installation.closing == Installation.Closing.CHOOSE,
     }
-    return _to_begin_with(project, used, installation), notes
+    return _to_begin_with(project, preset, used, installation), notes
 
 
 def _shown(
@@ -190,14 +211,16 @@ def models(request: HttpRequest) -> HttpResponse:
     offers = open_to(connected, permitted(request.user.pk))
     shown = request.GET.get("model", "")
     wanted = [] if shown == request.GET.get("stopgap") else [shown]
+    preset = None if conversation else _chosen_preset(request, project)
     if conversation:
         wanted += _models_of(conversation.view())
     else:
         used = Conversation.model_used_last_by(request.user)
-        wanted += _to_begin_with(project, used, Installation.this())
+        wanted += _to_begin_with(project, preset, used, Installation.this())
     context = {
         "conversation": conversation,
         "project": project,
+        "preset": preset,
         **_models(offers, wanted),
         "are_connected": bool(connected),
     }
@@ -230,18 +253,26 @@ def _models_of(view: ThreadPage) -> list[str]:
 
 
 def _to_begin_with(
-    project: Project | None, used: ModelChoice | None, installation: Installation
+    project: Project | None,
+    preset: Preset | None,
+    used: ModelChoice | None,
+    installation: Installation,
 ) -> list[str]:
     """Return the models to preselect in a new chat if the browser remembers no choice.
 
-    In order: the project's model, the one the person used last, the administrator's default.
+    In order: the model of the preset, of the project, the one the person used last, the
+    administrator's default.
     """
-    choices = (project.preselected if project else None, used, installation.default_choice)
+    given = (one.preselected for one in (preset, project) if one)
+    choices = (*given, used, installation.default_choice)
     return [f"{choice.upstream}/{choice.name}" for choice in choices if choice]
 
 
-def _suggestions(offers: list[Offer]) -> Sequence[str]:
-    """Return the administrator's suggestions, or the demo's if only the demo offers models."""
+def _suggestions(offers: list[Offer], preset: Preset | None) -> Sequence[str]:
+    """Return the preset's suggestions, or else the administrator's, or else the demo's if only the
+    demo offers models."""
+    if preset and preset.suggestions:
+        return list(preset.suggestions)
     is_demo = all(offer.upstream.is_demo for offer in offers)
     return Suggestion.shown() or (SUGGESTIONS if offers and is_demo else ())
 

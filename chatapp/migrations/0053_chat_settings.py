@@ -17,8 +17,8 @@ class Migration(migrations.Migration):
             name='ChatSettings',
             fields=[
                 ('conversation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='settings', serialize=False, to='chatapp.conversation')),
-                ('system_prompt', models.TextField(blank=True)),
-                ('parameters', models.JSONField(blank=True, default=dict)),
+                ('system_prompt', models.TextField(blank=True, null=True)),
+                ('parameters', models.JSONField(blank=True, null=True)),
             ],
         ),
         migrations.CreateModel(

@@ -10,13 +10,13 @@ import { OURS } from "./untrusted-html.js";
 const FAILED = "The settings couldn't be loaded. Try again in a moment.";
 
 const panel = () => document.getElementById("chat-settings");
-const opener = () => document.querySelector(`[data-settings]${OURS}`);
+const opener = () => document.getElementById("settings-opener");
 
 let isLoading = false;
 
 function address() {
   const { url } = document.getElementById("composer-state").dataset;
-  return url ? `${url}settings/` : opener().dataset.settings;
+  return url ? `${url}settings/` : opener().dataset.address;
 }
 
 async function load() {

@@ -7,7 +7,17 @@ import pytest
 from django.test import Client
 
 from chatapp.chat.forms import PromptForm
-from chatapp.models import ChatSettings, Conversation, Memory, ModelChoice, Prompt, Upstream, User
+from chatapp.models import (
+    ChatSettings,
+    Conversation,
+    Memory,
+    ModelChoice,
+    Preset,
+    Prompt,
+    Upstream,
+    User,
+)
+from chatapp.models.library.sharing import Level
 from tests.support.stored import MODEL, end, reply_of
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +41,7 @@ def test_settings_are_saved_and_shown_again(alices: Client, chat: Conversation) 
     path = f"/c/{chat.pk}/settings/"
     assert "Saved." in alices.post(path, SET).text
     settings = ChatSettings.of(chat)
-    assert (settings.system_prompt, settings.parameters) == ("Rhyme.", {"temperature": 0.5})
+    assert (settings.instructions, settings.sent_parameters) == ("Rhyme.", {"temperature": 0.5})
     shown = alices.get(path).text
     assert "Rhyme." in shown
     assert 'value="0.5"' in shown
@@ -165,3 +175,76 @@ def test_a_model_that_is_not_offered_shows_no_request(alices: Client, chat: Conv
     for model in ("", "999/nothing", "x"):
         page = alices.get(f"/c/{chat.pk}/request/", {"model": model}).text
         assert 'role="alert"' in page
+
+
+@pytest.fixture
+def poet(alice: User) -> Preset:
+    return Preset.start(alice, name="Poet", system_prompt="Rhyme.", suggestions=["On spring"])
+
+
+def test_a_new_chat_starts_from_a_preset(alices: Client, poet: Preset) -> None:
+    assert f"/?preset={poet.pk}" in alices.get("/").text
+    page = alices.get("/", {"preset": str(poet.pk)}).text
+    assert f'name="preset" value="{poet.pk}"' in page
+    assert "On spring" in page
+    assert "Rhyme." in alices.get("/chat-settings/", {"preset": str(poet.pk)}).text
+
+
+def test_a_project_gives_its_preset_to_new_chats(alice: User, alices: Client, poet: Preset) -> None:
+    project = alice.projects.create(name="Poems")
+    fields = {"name": "Poems", "preset": str(poet.pk)}
+    alices.post(f"/projects/{project.pk}/change/", fields)
+    page = alices.get(f"/projects/{project.pk}/").text
+    assert f'name="preset" value="{poet.pk}"' in page
+
+
+def test_nobody_starts_from_or_sees_a_preset_of_somebody_else(
+    bobs: Client, bob: User, poet: Preset
+) -> None:
+    query = {"preset": str(poet.pk)}
+    assert "Poet" not in bobs.get("/", query).text
+    assert "Rhyme." not in bobs.get("/chat-settings/", query).text
+    project = bob.projects.create(name="Poems")
+    answer = bobs.post(f"/projects/{project.pk}/change/", {"name": "Poems", **query})
+    assert answer.status_code == 422
+
+
+def test_a_chat_is_given_a_preset_and_departs_from_it(
+    alices: Client, chat: Conversation, poet: Preset
+) -> None:
+    path, named = f"/c/{chat.pk}/settings/", {"preset": str(poet.pk)}
+    assert "Rhyme." in alices.get(path, named).text
+    assert ChatSettings.of(chat).preset is None  # not saved yet
+    alices.post(path, {**named, "version": "1", "system_prompt": "Rhyme."})
+    settings = ChatSettings.of(chat)
+    assert (settings.preset, settings.departs) == (poet, False)
+    page = alices.post(path, {**named, "version": "1", "system_prompt": "Rhyme in German."}).text
+    assert "Changed for this chat." in page
+    poet.change(poet.owner, 1, system_prompt="Speak plainly.")
+    assert "This preset has been changed since." in alices.get(path).text
+    newest = alices.get(path, named).text
+    assert "Speak plainly." in newest
+    assert 'name="version" value="2"' in newest
+    alices.post(path, {"preset": "", "system_prompt": ""})
+    assert not ChatSettings.objects.exists()
+
+
+def test_what_a_person_may_only_use_is_shown_nowhere(
+    bob: User, bobs: Client, poet: Preset, gateway: Upstream
+) -> None:
+    poet.share(None, Level.USE, poet.owner)
+    model = ModelChoice(gateway.pk, MODEL)
+    turn = Prompt("Why?", model, preset=poet.pk).store(bob, uuid4())
+    end(turn.reply, reply_of("So."))
+    chat, query = turn.conversation.pk, {"model": f"{gateway.pk}/{MODEL}", "download": "1"}
+    pages = [
+        bobs.get("/", {"preset": str(poet.pk)}),
+        bobs.get("/chat-settings/", {"preset": str(poet.pk)}),
+        bobs.get(f"/c/{chat}/settings/"),
+        bobs.get(f"/c/{chat}/request/", query),
+        bobs.get(f"/replies/{turn.reply.pk}/request/", query),
+    ]
+    assert all(page.status_code == 200 for page in pages)
+    assert not any("Rhyme." in page.text for page in pages)
+    bobs.post(f"/c/{chat}/settings/", {"preset": str(poet.pk), "system_prompt": "Mine."})
+    assert ChatSettings.of(turn.conversation).instructions == "Rhyme."

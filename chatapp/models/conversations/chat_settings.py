@@ -12,16 +12,32 @@ from chatapp.db.statements import Query
 from chatapp.models.accounts.memory import Memory
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations.conversation import Conversation
+from chatapp.models.library.presets import Preset, PresetVersion
+from chatapp.models.refusals import Refused
+
+NOT_OPEN = (
+    "You can't use the preset “{}” any more. Choose another one in the chat settings, or none. "
+    "Your text is kept."
+)
 
 
 class ChatSettings(models.Model):
-    """A chat's own system prompt and parameters. A chat that has neither has no row."""
+    """What a person set for a chat. A chat for which nothing is set has no row.
+
+    A chat keeps the version of the preset that it was given, whatever becomes of the preset. It
+    departs from that version where its own system prompt or parameters are not None.
+    """
 
     conversation = models.OneToOneField(
         Conversation, models.CASCADE, primary_key=True, related_name="settings"
     )
-    system_prompt = models.TextField(blank=True)
-    parameters = models.JSONField(default=dict, blank=True)
+    preset_version = models.ForeignKey(
+        PresetVersion, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    system_prompt = models.TextField(null=True, blank=True)  # noqa: DJ001 - "" is a choice, too
+    parameters = models.JSONField(null=True, blank=True)
+
+    COPIED = ("preset_version", "system_prompt", "parameters")
 
     def __str__(self) -> str:
         return f"Settings of {self.conversation}"
@@ -41,17 +57,61 @@ class ChatSettings(models.Model):
         settings.store()
 
     @property
-    def is_empty(self) -> bool:
-        return not (self.system_prompt or self.parameters)
+    def is_new(self) -> bool:
+        """Whether no row is stored."""
+        return self._state.adding
+
+    @property
+    def preset(self) -> Preset | None:
+        return self.preset_version.target if self.preset_version else None
+
+    @property
+    def instructions(self) -> str:
+        """The system prompt: the chat's own, or else the preset's."""
+        if self.system_prompt is None:
+            return self.preset_version.system_prompt if self.preset_version else ""
+        return self.system_prompt
+
+    @property
+    def sent_parameters(self) -> dict[str, object]:
+        """The parameters: the chat's own, or else the preset's."""
+        if self.parameters is None:
+            return self.preset_version.parameters if self.preset_version else {}
+        return self.parameters  # type: ignore[no-any-return]
+
+    @property
+    def departs(self) -> bool:
+        """Whether the chat differs from its preset."""
+        own = self.system_prompt is not None or self.parameters is not None
+        return self.preset_version is not None and own
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the preset has a newer version that new chats get."""
+        preset = self.preset
+        if preset is None or self.preset_version is None or preset.deleted_at:
+            return False
+        return preset.version > self.preset_version.number
+
+    def set_own(self, system_prompt: str, parameters: Mapping[str, object]) -> None:
+        """Set the chat's own values; equal ones count as those of the preset."""
+        self.system_prompt = self.parameters = None
+        if system_prompt != self.instructions:
+            self.system_prompt = system_prompt
+        if parameters != self.sent_parameters:
+            self.parameters = parameters
+
+    def check_right(self, user: User) -> None:
+        """Raise `Refused` if the person may not use the chat's preset any more."""
+        if (preset := self.preset) and preset.level_of(user) is None:
+            raise Refused(NOT_OPEN.format(preset.name))
 
     def store(self) -> None:
         """Save what is set, or delete the row if nothing is."""
-        if not self.is_empty:
-            ChatSettings.objects.update_or_create(
-                conversation=self.conversation,
-                defaults={"system_prompt": self.system_prompt, "parameters": self.parameters},
-            )
-        elif not self._state.adding:
+        if self.preset_version or self.system_prompt or self.parameters:
+            content = {name: getattr(self, name) for name in self.COPIED}
+            ChatSettings.objects.update_or_create(conversation=self.conversation, defaults=content)
+        elif not self.is_new:
             self.delete()
 
 
@@ -64,8 +124,13 @@ class RequestSettings(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64)  # of the other fields
+    preset_version = models.ForeignKey(
+        PresetVersion, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
     instructions = models.TextField(blank=True)  # the system message
     parameters = models.JSONField(default=dict, blank=True)
+
+    COPIED = ("preset_version_id", "instructions", "parameters")
 
     class Meta:
         constraints = [
@@ -81,23 +146,28 @@ class RequestSettings(models.Model):
     def now(cls, settings: ChatSettings, user: User) -> "RequestSettings | None":
         """Return what a request of this chat has now; None if there is nothing besides messages.
 
-        If no earlier reply was asked with the same, it is not stored yet.
+        If no earlier reply was asked with the same, it is not stored yet. Raises `Refused`.
         """
-        conversation = settings.conversation
+        settings.check_right(user)
+        conversation, version = settings.conversation, settings.preset_version
+        takes_memory = not conversation.is_temporary and (not version or version.takes_memory)
         instructions = _joined(
-            settings.system_prompt,
+            settings.instructions,
             conversation.project.instructions if conversation.project else "",
-            "" if conversation.is_temporary else Memory.instructions_of(user.pk),
+            Memory.instructions_of(user.pk) if takes_memory else "",
         )
-        if not (instructions or settings.parameters):
+        parameters = settings.sent_parameters
+        if not (version or instructions or parameters):
             return None
-        digest = _digest(instructions, settings.parameters)
-        return _KNOWN.first(conversation.pk, digest) or cls(
+        digest = _digest(version.pk if version else None, instructions, parameters)
+        found = _KNOWN.first(conversation.pk, digest) or cls(
             conversation=conversation,
             digest=digest,
             instructions=instructions,
-            parameters=settings.parameters,
+            parameters=parameters,
         )
+        found.preset_version = version
+        return found
 
     def store(self) -> None:
         """Insert it if it is new."""
@@ -110,25 +180,36 @@ class RequestSettings(models.Model):
         the old ones."""
         copies: dict[UUID | None, UUID] = {}
         for one in cls.objects.filter(pk__in=pks) if pks else ():
-            content = {"instructions": one.instructions, "parameters": one.parameters}
+            content = {name: getattr(one, name) for name in cls.COPIED}
             copy, _ = cls.objects.get_or_create(
                 conversation=conversation, digest=one.digest, defaults=content
             )
             copies[one.pk] = copy.pk
         return copies
 
+    @property
+    def preset(self) -> Preset | None:
+        return self.preset_version.target if self.preset_version else None
+
+    def offers(self, tool: int | str) -> bool:
+        """Whether the preset offers a tool server, by its primary key, or the `CLOCK`."""
+        return self.preset_version is None or self.preset_version.offers(tool)
+
 
 def _joined(*instructions: str) -> str:
     return "\n\n".join(one for one in instructions if one.strip())
 
 
-def _digest(instructions: str, parameters: Mapping[str, Any]) -> str:
-    content = json.dumps([instructions, parameters], sort_keys=True)
-    return sha256(content.encode()).hexdigest()
+def _digest(*content: Any) -> str:
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 _OF = Query(
-    lambda conversation: ChatSettings.objects.filter(pk=conversation).order_by(),
+    lambda conversation: (
+        ChatSettings.objects.filter(pk=conversation)
+        .select_related("preset_version__target")
+        .order_by()
+    ),
     Conversation._meta.pk,
 )
 _KNOWN = Query(

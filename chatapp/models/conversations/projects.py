@@ -5,6 +5,7 @@ import uuid
 from django.db import models
 
 from chatapp.models.accounts.users import User
+from chatapp.models.library.presets import Preset
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 
 MAX_NAME_LENGTH = 80
@@ -21,6 +22,9 @@ class Project(models.Model):
     )
     upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True)
     model = models.CharField(max_length=200, blank=True)
+    preset = models.ForeignKey(
+        Preset, models.SET_NULL, null=True, blank=True, related_name="+", help_text="Of new chats."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

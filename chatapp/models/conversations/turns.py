@@ -5,7 +5,7 @@ is the process that will stream the reply; if it is None, nothing new is stored.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -24,6 +24,7 @@ from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.titled import TEMPORARY
 from chatapp.models.files.attachments import Attachment, attach
+from chatapp.models.library.presets import Preset
 from chatapp.models.platform.installation import Installation
 from chatapp.models.platform.tool_servers import ToolServer
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
@@ -33,6 +34,7 @@ from chatapp.upstream.wire.chat_parameters import without
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
 
+NO_PRESET = "This preset no longer exists. Choose another one, or none. Your text is kept."
 TOO_LONG = (
     "With its files, this has about {:,} tokens, and {name} takes {most:,}. Send only some of the "
     "pages, remove a file, or choose another model; your text and your files are kept."
@@ -99,8 +101,10 @@ class Prompt:
     project: UUID | None = None  # for a new conversation
     others: Sequence[ModelChoice] = ()  # further models that are sent the prompt
     files: Sequence[UUID] = ()  # attachments of the draft, in order
-    system_prompt: str = ""  # for a new conversation
-    parameters: Mapping[str, object] = field(default_factory=dict)  # for a new conversation
+    preset: UUID | None = None  # for a new conversation
+    # For a new conversation; None if they are those of the preset.
+    system_prompt: str | None = None
+    parameters: Mapping[str, object] | None = None
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """Store the prompt, or find it if it is stored already, and return its turn.
@@ -143,7 +147,7 @@ class Prompt:
                 others=others,
                 request_settings=asked_with.pk if asked_with else None,
             )
-            if self.system_prompt or self.parameters:
+            if settings.is_new:
                 settings.store()
             if asked_with:
                 asked_with.store()
@@ -158,7 +162,7 @@ class Prompt:
                 before,
                 prompt,
                 reply,
-                _tool_servers(upstream, user),
+                tool_servers(upstream, user.pk, asked_with),
                 asked_with=asked_with,
                 reservation=admitted.get(reply.pk),
                 finishes=_finishes(conversation, user),
@@ -195,10 +199,24 @@ class Prompt:
         begun = build(
             Conversation, user=user, title=title, project=project, is_temporary=self.is_temporary
         )
-        settings = ChatSettings(
-            conversation=begun, system_prompt=self.system_prompt, parameters=self.parameters
-        )
-        return begun, BranchHistory(), settings
+        return begun, BranchHistory(), self._new_settings(begun, user)
+
+    def _new_settings(self, begun: Conversation, user: User) -> ChatSettings:
+        settings = ChatSettings(conversation=begun)
+        may_read = True
+        if self.preset:
+            preset = Preset.objects.open_to(user).filter(pk=self.preset).first()
+            if preset is None:
+                raise Refused(NO_PRESET)
+            settings.preset_version = preset.newest
+            may_read = preset.is_readable(user)
+        if may_read:
+            instructions, parameters = self.system_prompt, self.parameters
+            settings.set_own(
+                settings.instructions if instructions is None else instructions,
+                settings.sent_parameters if parameters is None else parameters,
+            )
+        return settings
 
 
 @dataclass(frozen=True)
@@ -262,7 +280,7 @@ class Retry:
             conversation = prompt.conversation = named.conversation
             prompt.load_files()
             settings = ChatSettings.of(conversation)
-            settings.parameters = without(settings.parameters, self.without)
+            settings.parameters = without(settings.sent_parameters, self.without)
             asked_with = RequestSettings.now(settings, user)
             reply = conversation.answer(
                 prompt,
@@ -276,12 +294,11 @@ class Retry:
             reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
             before = conversation.history_until(prompt.parent_id)
             reservation = _reserve(user, before, prompt, [reply], asked_with).get(reply.pk)
-        servers = _tool_servers(upstream, user)
         return Turn(
             before,
             prompt,
             reply,
-            servers,
+            tool_servers(upstream, user.pk, asked_with),
             asked_with,
             is_retry=True,
             reservation=reservation,
@@ -347,8 +364,15 @@ def _finishes(conversation: Conversation, user: User) -> bool:
     return not conversation.is_temporary and Installation.this().finishes(user)
 
 
-def _tool_servers(upstream: Upstream, user: User) -> list[ToolServer]:
-    return ToolServer.all_enabled(user.pk) if upstream.offers_tools else []
+def tool_servers(
+    upstream: Upstream, person: int, asked_with: RequestSettings | None
+) -> list[ToolServer]:
+    """Return the enabled tool servers, open only if the person and the preset may use them."""
+    servers = ToolServer.all_enabled(person) if upstream.offers_tools else []
+    for server in servers:
+        if asked_with and not asked_with.offers(server.pk):
+            server.close()
+    return servers
 
 
 _WRITTEN_FOR = Query(

@@ -7,9 +7,12 @@ and a version goes only once no chat has it.
 from typing import ClassVar
 
 from django.db import models
+from django.db.models import Case, When
 
+from chatapp.db.statements import Query
+from chatapp.models.accounts.users import User
 from chatapp.models.library.sharing import Grant
-from chatapp.models.library.versions import Version, Versioned
+from chatapp.models.library.versions import Version, Versioned, VersionedQuerySet
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 
 MAX_NAME_LENGTH = 80
@@ -17,6 +20,8 @@ MAX_DESCRIPTION_LENGTH = 300
 MAX_SYSTEM_PROMPT_LENGTH = 20_000  # characters; they are sent with every turn
 MAX_SUGGESTIONS, MAX_SUGGESTION_LENGTH = 6, 200
 MAX_PRESETS = 200  # that a person owns
+SHOWN = 6  # on the page of a new chat
+MAX_LISTED = 200  # in a list to choose from
 CLOCK = "clock"  # the built-in tool among `tools`
 
 
@@ -80,7 +85,14 @@ class PresetContent(models.Model):
         return self.tools is None or tool in self.tools
 
 
+class PresetQuerySet(VersionedQuerySet["Preset"]):
+    def to_choose(self, user: User) -> "list[Preset]":
+        """Return the names of those that a person may use, for a list to choose from."""
+        return list(self.open_to(user).only("name")[:MAX_LISTED])
+
+
 class Preset(PresetContent, Versioned):
+    objects: ClassVar[PresetQuerySet] = models.Manager.from_queryset(PresetQuerySet)()  # type: ignore[assignment]
     CONTENT: ClassVar[tuple[str, ...]] = (
         *("name", "icon", "description", "system_prompt", "upstream_id", "model"),
         *("parameters", "tools", "suggestions", "takes_memory"),
@@ -89,6 +101,11 @@ class Preset(PresetContent, Versioned):
 
     class Meta:
         ordering = ["name", "id"]
+
+    @staticmethod
+    def to_start_with(user: User) -> "list[Preset]":
+        """Return some presets for the page of a new chat, the person's own first."""
+        return _TO_START_WITH.all(user.pk)
 
 
 class PresetVersion(PresetContent, Version):
@@ -103,3 +120,14 @@ class PresetGrant(Grant):
 
     class Meta(Grant.Meta):
         pass
+
+
+# Prepared: saves 1 ms of each page of a new chat.
+_TO_START_WITH = Query(
+    lambda user: (
+        Preset.objects.open_to(user)
+        .only("name", "icon", "description")
+        .order_by(Case(When(owner=user, then=0), default=1), "-updated_at")[:SHOWN]
+    ),
+    User._meta.pk,
+)

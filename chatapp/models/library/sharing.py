@@ -139,6 +139,11 @@ class Shareable(models.Model):
         highest = theirs.aggregate(level=models.Max("level"))["level"]
         return Level(highest) if highest else None
 
+    def is_readable(self, user: User) -> bool:
+        """Whether the person may see what is in it, and not only use it."""
+        level = self.level_of(user)
+        return level is not None and level >= Level.READ
+
     @transaction.atomic
     def share(self, group: Group | None, level: Level, by: User) -> None:
         """Let a group, or everyone if it is None, have this level. Raises `Refused`."""

@@ -142,6 +142,11 @@ class Versioned(Shareable):
         self.save(update_fields=[*content, "version", "updated_at"])
         self._keep(by)
 
+    @property
+    def newest(self) -> Any:
+        """The newest version."""
+        return self.versions.get(number=self.version)
+
     def go_back(self, by: User, number: int, opened: int) -> None:
         """Save the content of an earlier version as the newest. Raises like `change`."""
         if (earlier := self.versions.filter(number=number).first()) is None:

@@ -98,6 +98,10 @@ class ToolServer(models.Model):
         """Whether it is open to the person passed to `all_enabled`; True without one."""
         return bool(vars(self).get("opens", True))
 
+    def close(self) -> None:
+        """Let `is_open` be False from now on."""
+        vars(self)["opens"] = False
+
     @property
     def secret_problem(self) -> str:
         """Why its stored secrets can't be used, or ""."""

@@ -3,8 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from channels.db import database_sync_to_async
+
 from chatapp.catalogue import endpoint_of
-from chatapp.models import ToolServer, Turn, Upstream
+from chatapp.models import ToolServer, Turn
+from chatapp.models.conversations.turns import tool_servers
+from chatapp.models.library.presets import CLOCK
 from chatapp.realtime.generation.unsupported import Unsupported
 from chatapp.tools import shared_registry
 from chatapp.upstream.wire.content import ImagePart, is_parts
@@ -14,24 +18,25 @@ KEY_REMOVED = "(key removed)"
 
 
 async def options_of(
-    upstream: Upstream,
-    model: str,
-    parameters: Mapping[str, object],
-    unsupported: Unsupported,
-    servers: Sequence[ToolServer] | None,
-    person: int,
+    turn: Turn, unsupported: Unsupported, servers: Sequence[ToolServer] | None
 ) -> RequestOptions:
-    """Return the tools and parameters of a request to this model.
+    """Return the tools and parameters of a request of this turn.
 
-    `servers` are the enabled tool servers that are open to the person, if they were just read.
+    `servers` are the tool servers that it offers, if they were just read.
     """
-    tools = []
+    upstream, model, tools = turn.reply.upstream, turn.reply.model, []
+    assert upstream
     if upstream.offers_tools and (upstream.pk, model) not in unsupported.tools:
-        offered = await shared_registry().tools(
-            servers, has_clock=upstream.offers_clock, person=person
-        )
+        person = turn.conversation.user_id
+        if servers is None:
+            read = database_sync_to_async(tool_servers)
+            servers = await read(upstream, person, turn.asked_with)
+        has_clock = upstream.offers_clock
+        if turn.asked_with:
+            has_clock = has_clock and turn.asked_with.offers(CLOCK)
+        offered = await shared_registry().tools(servers, has_clock=has_clock, person=person)
         tools = [tool.as_request() for tool in offered]
-    return RequestOptions(tools, upstream.parameters_for(model, parameters))
+    return RequestOptions(tools, upstream.parameters_for(model, turn.parameters))
 
 
 async def shown_request(turn: Turn, unsupported: Unsupported) -> dict[str, object]:
@@ -46,14 +51,7 @@ async def shown_request(turn: Turn, unsupported: Unsupported) -> dict[str, objec
     history = turn.history
     if model in unsupported.system:
         history = history.without_system()
-    options = await options_of(
-        reply.upstream,
-        reply.model,
-        turn.parameters,
-        unsupported,
-        turn.tool_servers,
-        turn.conversation.user_id,
-    )
+    options = await options_of(turn, unsupported, turn.tool_servers)
     endpoint = endpoint_of(reply.upstream)
     messages = [_with_placeholders(message) for message in history.messages]
     body = endpoint.request_body(reply.model, messages, options)

@@ -73,7 +73,7 @@ class Writer:
         self.refused_usage_option = False
         self.refused_images = False
         self.refused_fields: list[str] = []  # of requests to this model
-        self._parameters = turn.parameters
+        self._turn = turn
         self._person = turn.conversation.user_id
         self._history = turn.history
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
@@ -160,8 +160,8 @@ class Writer:
             self.reply.error = replace(error, kind=ErrorKind.NO_IMAGES)
         elif refusal and self._is_respelled(refusal):
             await self._ask()
-        elif refusal and (names := names_of(refusal.fields, self._parameters)):
-            value = value_of(names[0], self._parameters) if refusal.of_value else ""
+        elif refusal and (names := names_of(refusal.fields, self._turn.parameters)):
+            value = value_of(names[0], self._turn.parameters) if refusal.of_value else ""
             kind = ErrorKind.NO_PARAMETER
             self.reply.error = replace(error, kind=kind, param=" ".join(names), code=value)
         elif self._unsupported.learn(self._model, error, tools=tools, system=system, parts=parts):
@@ -172,14 +172,7 @@ class Writer:
     async def _options(self) -> RequestOptions:
         # Those of the turn serve the first request only; they may have changed by the next.
         servers, self._tool_servers = self._tool_servers, None
-        return await options_of(
-            self.upstream,
-            self.message.model,
-            self._parameters,
-            self._unsupported,
-            servers,
-            self._person,
-        )
+        return await options_of(self._turn, self._unsupported, servers)
 
     def _is_respelled(self, refusal: ParameterRefusal) -> bool:
         """Learn which fields the model refuses; return whether all have another name."""

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('auth', '0012_alter_user_first_name_max_length'),
-        ('chatapp', '0054_saved_prompts'),
+        ('chatapp', '0055_parameters_of_models'),
     ]
 
     operations = [

@@ -1,0 +1,150 @@
+"""Chats with a preset: they keep its version, depart from it, and lose it with the right to it."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib.auth.models import Group
+
+from chatapp.models import (
+    ChatSettings,
+    Memory,
+    ModelChoice,
+    Preset,
+    Prompt,
+    Refused,
+    ToolServer,
+    Turn,
+    Upstream,
+    User,
+)
+from chatapp.models.library.presets import CLOCK
+from chatapp.models.library.sharing import Level
+from tests.support.stored import MODEL, end, forked, reply_of
+
+pytestmark = pytest.mark.django_db
+
+HERE = UUID(int=1)  # the worker that streams
+
+
+@pytest.fixture
+def model(gateway: Upstream) -> ModelChoice:
+    return ModelChoice(gateway.pk, MODEL)
+
+
+@pytest.fixture
+def poet(alice: User) -> Preset:
+    content = {"system_prompt": "Rhyme.", "parameters": {"temperature": 1}}
+    return Preset.start(alice, name="Poet", **content)
+
+
+def begun(user: User, model: ModelChoice, **given: Any) -> Turn:
+    turn = Prompt("Why?", model, **given).store(user, HERE)
+    end(turn.reply, reply_of("So."))
+    return turn
+
+
+def follow_up(turn: Turn, model: ModelChoice, user: User) -> Turn:
+    return Prompt("And?", model, turn.conversation.pk, turn.reply.pk).store(user, HERE)
+
+
+def asked_with(turn: Turn) -> tuple[object, object]:
+    first = turn.history.messages[0]
+    return first["content"] if first["role"] == "system" else "", turn.parameters
+
+
+def share(preset: Preset, level: Level = Level.USE) -> Group:
+    group = Group.objects.create(name="team")
+    preset.owner.groups.add(group)
+    preset.share(group, level, preset.owner)
+    return group
+
+
+def test_a_chat_keeps_the_version_that_it_began_with(
+    alice: User, model: ModelChoice, poet: Preset
+) -> None:
+    turn = begun(alice, model, preset=poet.pk)
+    assert asked_with(turn) == ("Rhyme.", {"temperature": 1})
+    poet.change(alice, 1, system_prompt="Speak plainly.")
+    assert asked_with(follow_up(turn, model, alice)) == ("Rhyme.", {"temperature": 1})
+    settings = ChatSettings.of(turn.conversation)
+    assert (settings.is_behind, settings.departs) == (True, False)
+    assert asked_with(begun(alice, model, preset=poet.pk))[0] == "Speak plainly."
+
+
+def test_a_chat_departs_from_its_preset(alice: User, model: ModelChoice, poet: Preset) -> None:
+    own = {"system_prompt": "", "parameters": {"temperature": 1}}
+    turn = begun(alice, model, preset=poet.pk, **own)
+    assert asked_with(turn) == ("", {"temperature": 1})
+    settings = ChatSettings.of(turn.conversation)
+    assert (settings.system_prompt, settings.parameters, settings.departs) == ("", None, True)
+
+
+def test_a_preset_that_is_not_open_begins_no_chat(
+    bob: User, model: ModelChoice, poet: Preset
+) -> None:
+    with pytest.raises(Refused, match="no longer exists"):
+        begun(bob, model, preset=poet.pk)
+
+
+def test_whoever_may_only_use_a_preset_changes_nothing_of_it(
+    bob: User, model: ModelChoice, poet: Preset
+) -> None:
+    bob.groups.add(share(poet))
+    turn = begun(bob, model, preset=poet.pk, system_prompt="Mine.", parameters={})
+    assert asked_with(turn) == ("Rhyme.", {"temperature": 1})
+
+
+def test_a_chat_goes_on_only_while_its_preset_is_shared(
+    bob: User, model: ModelChoice, poet: Preset
+) -> None:
+    group = share(poet)
+    bob.groups.add(group)
+    turn = begun(bob, model, preset=poet.pk)
+    bob.groups.remove(group)
+    with pytest.raises(Refused, match="any more"):
+        follow_up(turn, model, bob)
+    settings = ChatSettings.of(turn.conversation)
+    settings.preset_version = None
+    settings.store()
+    assert asked_with(follow_up(turn, model, bob)) == ("", {})
+
+
+def test_a_deleted_preset_stays_in_the_chats_that_have_it(
+    alice: User, model: ModelChoice, poet: Preset
+) -> None:
+    turn = begun(alice, model, preset=poet.pk)
+    poet.discard()
+    assert asked_with(follow_up(turn, model, alice))[0] == "Rhyme."
+    with pytest.raises(Refused):
+        begun(alice, model, preset=poet.pk)
+
+
+def test_a_preset_can_leave_out_what_the_person_says_about_themselves(
+    alice: User, model: ModelChoice, poet: Preset
+) -> None:
+    Memory.objects.create(user=alice, about="A nurse.")
+    assert "A nurse." in str(asked_with(begun(alice, model, preset=poet.pk))[0])
+    poet.change(alice, 1, takes_memory=False)
+    assert asked_with(begun(alice, model, preset=poet.pk))[0] == "Rhyme."
+
+
+def test_a_preset_offers_only_its_tools(alice: User, model: ModelChoice, poet: Preset) -> None:
+    one, two = (ToolServer.objects.create(name=name, url="http://t/mcp") for name in ("a", "b"))
+    poet.change(alice, 1, tools=[one.pk])
+    turn = begun(alice, model, preset=poet.pk)
+    assert {server.pk: server.is_open for server in turn.tool_servers} == {
+        one.pk: True,
+        two.pk: False,
+    }
+    assert turn.asked_with
+    assert not turn.asked_with.offers(CLOCK)
+
+
+def test_a_fork_keeps_the_preset(alice: User, model: ModelChoice, poet: Preset) -> None:
+    turn = begun(alice, model, preset=poet.pk)
+    fork = forked(alice, turn.reply.pk)
+    assert ChatSettings.of(fork).preset == poet
+    recorded = fork.messages.get(role="assistant").request_settings
+    assert recorded
+    assert recorded.preset == poet

@@ -90,7 +90,7 @@ def server(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
         yield server
 
 
-LAST_REPLY = "() => [...document.querySelectorAll('article[data-reply]')].at(-1)?.dataset.reply"
+REPLIES = "[...document.querySelectorAll('article[data-reply]')].map((one) => one.dataset.reply)"
 
 
 class Tab:
@@ -102,15 +102,20 @@ class Tab:
         self.send = page.get_by_role("button", name="Send")
         self.stop = page.get_by_role("button", name="Stop")
         self.sidebar = page.get_by_role("navigation", name="Conversations")
-        self.reply = page.locator("article[data-reply]").last
         self.problem = page.locator("#problem")
         self.connection = page.locator("#connection")
-        self._earlier: str | None = None  # the last reply when the newest prompt was sent
+        self._earlier: list[str] = []  # the replies when the newest prompt was sent
 
     def ask(self, text: str) -> None:
-        self._earlier = self.page.evaluate(LAST_REPLY)
+        self._earlier = self.page.evaluate(REPLIES)
         self.message.fill(text)
         self.message.press("Enter")
+
+    @property
+    def reply(self) -> Locator:
+        """The last reply; after a prompt, the reply to that prompt and never an earlier one."""
+        earlier = "".join(f':not([data-reply="{reply}"])' for reply in self._earlier)
+        return self.page.locator(f"article[data-reply]{earlier}").last
 
     def region(self, name: str) -> Locator:
         return self.reply.locator(f'[data-region="{name}"]')
@@ -120,9 +125,6 @@ class Tab:
         return self.region("answer")
 
     def expect_ending(self, ending: str) -> None:
-        """Expect that the reply to the newest prompt ended like this."""
-        if self._earlier:
-            expect(self.reply).not_to_have_attribute("data-reply", self._earlier)
         expect(self.reply).to_have_attribute("data-ending", ending)
 
     def reload(self) -> None:

@@ -162,6 +162,7 @@ class Slow:
             self.held.pop(url).continue_()
 
 
+@pytest.mark.thorough
 def test_the_last_of_two_chats_opened_is_shown(desk: Desk, two: Tab) -> None:
     slow = Slow(desk)
     sea = two.page.url
@@ -226,7 +227,7 @@ def late(desk: Desk) -> LateFrames:
 @pytest.mark.thorough
 @pytest.mark.parametrize("ask_in", ["The sky", "New chat"])
 def test_late_frames_do_not_change_the_address_after_back(
-    desk: Desk, late: LateFrames, two: Tab, ask_in: str
+    desk: Desk, late: LateFrames, two: Tab, upstream: FakeUpstream, ask_in: str
 ) -> None:
     sea = two.page.url
     two.page.get_by_role("link", name=ask_in).first.click()
@@ -234,7 +235,9 @@ def test_late_frames_do_not_change_the_address_after_back(
     two.until_connected()
     slow = Slow(desk)
     slow.holds = late.holds = True
+    upstream.forget()
     two.ask("And the land?")
+    upstream.wait_for_request()
     two.page.evaluate("history.back()")
     late.let_go(two)
     expect(two.page.locator(".prompt .typed").last).to_have_text("And the land?")

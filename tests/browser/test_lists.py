@@ -65,6 +65,7 @@ def test_a_chat_begun_while_a_list_loads_is_in_the_list(tab: Tab) -> None:
     # the list was requested again
     expect(tab.page.locator("html[data-lists='2']")).to_be_attached()
     expect(row(tab, "Meanwhile")).to_be_visible()
+    tab.expect_ending("complete")
 
 
 def test_a_title_is_edited_in_place(desk: Desk, tab: Tab) -> None:

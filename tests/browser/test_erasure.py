@@ -147,7 +147,7 @@ def hold(page: Page, server: Server, person: Person) -> None:
 def erase_oneself(page: Page, person: Person) -> str:
     """Erase the person's own account; return the report."""
     page.get_by_role("link", name="Erase my account").click()
-    expect(page.get_by_text("1 chat with 2 messages and 1 image will be")).to_be_visible()
+    expect(page.get_by_text("1 chat with 2 messages, 0 files and 1 image will be")).to_be_visible()
     expect_accessible(page)
     page.get_by_label("Your username").fill("somebody")
     page.get_by_role("button", name="Erase everything").click()

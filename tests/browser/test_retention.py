@@ -18,7 +18,7 @@ def test_deletions_are_previewed_before_they_are_set_and_people_can_read_the_per
     browser = sit_down(site.olive, phone=phone)
     page = confirmed(browser.context.new_page(), f"{desk.url}/retention/")
     page.get_by_label("Chats").fill("3000")
-    page.get_by_label("Images in replies").fill("2000")
+    page.get_by_label("Delete files and images").fill("2000")
     page.keyboard.press("Enter")
     expect(page.get_by_role("region", name="What would be deleted")).to_contain_text("Nothing")
     assert page.evaluate(WIDER) == 0
@@ -33,7 +33,7 @@ def test_deletions_are_previewed_before_they_are_set_and_people_can_read_the_per
     expect(kept).to_contain_text("permanently deleted 3,000 days after your last prompt")
     expect(kept).to_contain_text("for 2,000 days, but no longer than their chat")
 
-    for name in ("Chats", "Images in replies"):
+    for name in ("Chats", "Delete files and images"):
         page.get_by_label(name).fill("")
     page.get_by_role("button", name="Preview").click()
     page.get_by_role("button", name="Apply").click()

@@ -7,6 +7,7 @@ dialog; a test that provokes an error allows it with `desk.expect_error`.
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
@@ -87,6 +88,64 @@ def server(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
         CHATAPP_DROP_GRACE="600",
         CHATAPP_CLOSE_GRACE="5",
     ) as server:
+        yield server
+
+
+SMALL, LARGE = "alpha", "beta"
+LISTED = [
+    {
+        "id": SMALL,
+        "context_length": 2000,
+        "architecture": {"input_modalities": ["text"]},
+        "supported_parameters": ["tools"],
+    },
+    {
+        "id": LARGE,
+        "context_length": 200_000,
+        "architecture": {"input_modalities": ["text", "image"]},
+    },
+    *({"id": name} for name in ("gamma", "delta", "epsilon")),
+]
+
+
+@pytest.fixture(scope="package")
+def package_gateway() -> Iterator[FakeUpstream]:
+    with FakeUpstream() as gateway:
+        gateway.fail_models(200, {"data": LISTED})
+        yield gateway
+
+
+@pytest.fixture
+def gateway(package_gateway: FakeUpstream) -> FakeUpstream:
+    """An upstream with several models, of which the first is small and takes no images."""
+    package_gateway.forget()
+    return package_gateway
+
+
+@pytest.fixture(scope="package")
+def offering(site: Site, package_gateway: FakeUpstream) -> Iterator[Server]:
+    """A server with the gateway's models."""
+    base_url = package_gateway.base_url
+    with site.server(OPENAI_BASE_URL=base_url, OPENAI_API_KEY="sk-very-secret") as server:
+        yield server
+
+
+EQUIP = """
+from chatapp.models import ToolServer
+ToolServer.objects.create(name="test", transport="stdio", command={command!r})
+"""
+
+
+@pytest.fixture(scope="package")
+def equipped(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
+    """A server with one tool server, whose tools ask for permission."""
+    with site.server(
+        OPENAI_BASE_URL=package_upstream.base_url,
+        OPENAI_API_KEY="sk-very-secret",
+        DJANGO_SETTINGS_MODULE="tests.browser.patient",
+    ) as server:
+        command = f"{sys.executable} -m tests.tools.server stdio"
+        server.run(EQUIP.format(command=command))
         yield server
 
 

@@ -1,42 +1,22 @@
 """Attaching files in the composer: what a person sees and does until the prompt is sent."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import FilePayload, Locator, Route, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.conftest import LARGE, SMALL, Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
+from tests.documents.files import pdf
 from tests.support.fake_upstream import FakeUpstream
-from tests.support.live import Person, Server, Site
+from tests.support.live import Person, Server
 from tests.support.pictures import png
+from tests.support.profile import sampled
 
 PARTS = re.compile(r"/files/[0-9a-f-]+/part/$")
 MIB = 1024 * 1024
-SMALL, LARGE = "small-model", "large-model"
-LISTED = [
-    {
-        "id": SMALL,
-        "context_length": 2000,
-        "architecture": {"input_modalities": ["text"]},
-        "supported_parameters": ["tools"],
-    },
-    {
-        "id": LARGE,
-        "context_length": 200_000,
-        "architecture": {"input_modalities": ["text", "image"]},
-    },
-]
-TEN_PAGES = """
-from chatapp.models import FileContent
-for content in FileContent.objects.filter(text__startswith="Ten pages"):
-    length = len(content.text)
-    content.page_ends = [length * page // 10 for page in range(1, 11)]
-    content.unit = "Page"
-    content.save()
-"""
 LONG = "\n\n".join(f"Line {number} of a log." for number in range(400))
 PASTED = "Pasted text.txt"
 
@@ -126,7 +106,7 @@ def transfer(tab: Tab, event: str, target: str, name: str, text: str, kind: str)
 # ---- attaching
 
 
-def test_a_file_is_attached_and_sent_with_the_prompt(tab: Tab, upstream: FakeUpstream) -> None:
+def test_files_are_sent_with_a_prompt_or_alone(tab: Tab, upstream: FakeUpstream) -> None:
     attach(tab, file("notes.txt", "The sky is green. " * 20))
     expect_state(tab, "notes.txt")
     expect(chip(tab, "notes.txt")).to_contain_text("Text · 360")
@@ -139,47 +119,37 @@ def test_a_file_is_attached_and_sent_with_the_prompt(tab: Tab, upstream: FakeUps
     assert "The sky is green." in document["text"]
     assert prompt["text"] == "What colour?"
     expect(chips(tab)).to_have_count(0)
-
-
-def test_files_alone_can_be_sent_and_the_bubble_shows_their_names(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
     attach(tab, file("one.txt", "First"), file("two.txt", "Second"))
     expect_state(tab, "two.txt")
     expect_state(tab, "one.txt")
-    tab.message.press("Enter")
+    tab.ask("")
     tab.expect_ending("complete")
+    for name in ("notes.txt", "one.txt", "two.txt"):
+        expect(tab.page.locator(".prompt").get_by_text(name)).to_be_visible()
     first, second = content(upstream)
     assert "First" in first["text"]
     assert "Second" in second["text"]
 
 
-def test_an_image_is_pasted(tab: Tab) -> None:
+def test_files_are_pasted_and_dropped_and_a_dragged_text_is_left_to_the_browser(tab: Tab) -> None:
     picture = png(8, 8).decode("latin-1")
     transfer(tab, "paste", "#message", "image.png", picture, "image/png")
     expect_state(tab, "image.png")
     thumbnail = chip(tab, "image.png").locator("img")
     expect(thumbnail).to_have_js_property("naturalWidth", 8)
-
-
-def test_a_file_is_dropped_anywhere_on_the_page(tab: Tab) -> None:
+    transfer(tab, "dragenter", "#sidebar", "", "Some notes.", "text/plain")
+    expect(tab.page.locator("html[data-dropping]")).to_have_count(0)
+    transfer(tab, "drop", "#message", "", "Some notes.", "text/plain")
     overlay = tab.page.get_by_text("Drop files to attach them")
     transfer(tab, "dragenter", "#sidebar", "notes.txt", "Some notes.", "text/plain")
     expect(overlay).to_be_visible()
     transfer(tab, "drop", "#sidebar", "notes.txt", "Some notes.", "text/plain")
     expect(overlay).to_be_hidden()
     expect_state(tab, "notes.txt")
+    expect(chips(tab)).to_have_count(2)
 
 
-def test_a_dragged_text_is_left_to_the_browser(tab: Tab) -> None:
-    transfer(tab, "dragenter", "#sidebar", "", "Some notes.", "text/plain")
-    expect(tab.page.locator("html[data-dropping]")).to_have_count(0)
-    transfer(tab, "drop", "#message", "", "Some notes.", "text/plain")
-    attach(tab, file("notes.txt"))
-    expect_state(tab, "notes.txt")
-    expect(chips(tab)).to_have_count(1)
-
-
+@pytest.mark.thorough
 def test_twenty_files_are_attached_at_once_and_the_next_is_refused(desk: Desk, tab: Tab) -> None:
     desk.expect_error("422")
     attach(tab, *(file(f"{number}.txt", f"Number {number}") for number in range(20)))
@@ -234,6 +204,7 @@ def test_sending_waits_for_uploads_and_then_sends_by_itself(
     tab.ask("What is this?")
     expect(tab.page.get_by_text("Waiting for 2 files…")).to_be_visible()
     expect(tab.message).to_have_value("What is this?")
+    expect_accessible(tab.page)
     assert not upstream.chat_requests
     held.until(2)
     held.release()
@@ -241,7 +212,7 @@ def test_sending_waits_for_uploads_and_then_sends_by_itself(
     assert len(content(upstream)) == 3
 
 
-@pytest.mark.parametrize("way", ["Escape", "Enter"])
+@pytest.mark.parametrize("way", sampled(["Escape", "Enter"]))
 def test_waiting_is_cancelled_by_escape_and_by_sending_again(
     tab: Tab, upstream: FakeUpstream, way: str
 ) -> None:
@@ -259,10 +230,17 @@ def test_waiting_is_cancelled_by_escape_and_by_sending_again(
     assert not upstream.chat_requests
 
 
-def test_a_part_that_the_server_cannot_store_is_tried_again(desk: Desk, tab: Tab) -> None:
-    desk.expect_error("507")
+def test_a_lost_network_only_delays_an_upload_and_a_full_server_can_be_tried_again(
+    desk: Desk, tab: Tab
+) -> None:
+    desk.expect_error("507|ERR_FAILED")
     sentence = "The server can't store files at the moment. Try again in a while."
-    tab.page.route(PARTS, lambda route: route.fulfill(status=507, body=sentence), times=1)
+    answers: list[Callable[[Route], None]] = [
+        lambda route: route.abort(),
+        lambda route: route.fulfill(status=507, body=sentence),
+        lambda route: route.continue_(),
+    ]
+    tab.page.route(PARTS, lambda route: answers.pop(0)(route))
     attach(tab, file("notes.txt"))
     expect(chip(tab, "notes.txt")).to_contain_text(sentence)
     expect_state(tab, "notes.txt", "failed")
@@ -272,10 +250,10 @@ def test_a_part_that_the_server_cannot_store_is_tried_again(desk: Desk, tab: Tab
     expect_state(tab, "notes.txt")
 
 
-def test_a_lost_network_and_a_busy_server_only_delay_an_upload(desk: Desk, tab: Tab) -> None:
-    desk.expect_error("429|ERR_FAILED")
+@pytest.mark.thorough
+def test_a_busy_server_only_delays_an_upload(desk: Desk, tab: Tab) -> None:
+    desk.expect_error("429")
     answers: list[Callable[[Route], None]] = [
-        lambda route: route.abort(),
         lambda route: route.fulfill(status=429, headers={"Retry-After": "1"}, body="Wait."),
         lambda route: route.continue_(),
     ]
@@ -316,6 +294,7 @@ def test_an_upload_goes_on_after_a_reload_when_the_file_is_attached_again(tab: T
     assert [offset for offset in sent if offset] == [str(MIB)]
 
 
+@pytest.mark.thorough
 def test_an_upload_goes_on_while_another_chat_is_shown(tab: Tab) -> None:
     tab.ask("Hello")
     tab.expect_ending("complete")
@@ -331,6 +310,7 @@ def test_an_upload_goes_on_while_another_chat_is_shown(tab: Tab) -> None:
     expect_state(tab, "notes.txt")
 
 
+@pytest.mark.thorough
 def test_signing_out_ends_an_upload_and_says_so(desk: Desk, tab: Tab) -> None:
     held = Held(tab)
     attach(tab, file("notes.txt"))
@@ -386,7 +366,7 @@ def pasted(desk: Desk, tab: Tab) -> Tab:
     return tab
 
 
-def test_a_long_paste_becomes_a_file_that_can_be_edited(
+def test_a_long_paste_becomes_a_file_that_can_be_edited_and_turned_back(
     desk: Desk, pasted: Tab, upstream: FakeUpstream
 ) -> None:
     desk.expect_error("422")
@@ -406,9 +386,8 @@ def test_a_long_paste_becomes_a_file_that_can_be_edited(
     document, _ = content(upstream)
     assert "Only this is left." in document["text"]
     assert "Line 1" not in document["text"]
-
-
-def test_a_long_paste_is_turned_back_into_text_by_keyboard(pasted: Tab) -> None:
+    pasted.message.press("Control+V")
+    expect_state(pasted, PASTED)
     pasted.message.fill("Read this:")
     button(pasted, f"Edit {PASTED}").focus()
     pasted.page.keyboard.press("Enter")
@@ -421,6 +400,7 @@ def test_a_long_paste_is_turned_back_into_text_by_keyboard(pasted: Tab) -> None:
     expect(chips(pasted)).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_long_paste_that_is_refused_as_a_file_goes_into_the_box(desk: Desk, tab: Tab) -> None:
     desk.expect_error("422")
     tab.page.route("**/files/", lambda route: route.fulfill(status=422, body="There is no room."))
@@ -440,23 +420,10 @@ def test_a_short_paste_goes_into_the_box(pasted: Tab) -> None:
 # ---- what it costs
 
 
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[FakeUpstream]:
-    with FakeUpstream() as gateway:
-        gateway.fail_models(200, {"data": LISTED})
-        yield gateway
-
-
-@pytest.fixture(scope="module")
-def narrow(site: Site, gateway: FakeUpstream) -> Iterator[Server]:
-    """A server with a model of a small context that takes no images, and one of a large."""
-    with site.server(OPENAI_BASE_URL=gateway.base_url, OPENAI_API_KEY="sk-very-secret") as server:
-        yield server
-
-
 @pytest.fixture
-def desk_there(sit_down: SitDown, alice: Person, narrow: Server) -> Desk:
-    return sit_down(alice, url=narrow.url)
+def desk_there(sit_down: SitDown, alice: Person, offering: Server) -> Desk:
+    """Alice's browser, where the first model is small and takes no images."""
+    return sit_down(alice, url=offering.url)
 
 
 @pytest.fixture
@@ -466,61 +433,64 @@ def narrow_tab(desk_there: Desk) -> Tab:
     return tab
 
 
-def test_too_much_for_the_model_is_refused_with_a_choice_of_pages(
-    narrow_tab: Tab, narrow: Server, gateway: FakeUpstream
+def test_a_pdf_too_long_for_the_model_is_sent_in_part(
+    desk_there: Desk, narrow_tab: Tab, gateway: FakeUpstream
 ) -> None:
-    attach(narrow_tab, file("book.txt", "Ten pages. " * 1000))
+    desk_there.expect_error("422")
+    lines = "It goes on and on and on.\n" * 60
+    book = pdf([f"Page number {page}.\n{lines}" for page in range(1, 11)])
+    attach(narrow_tab, file("book.pdf", book))
+    expect(chip(narrow_tab, "book.pdf")).to_contain_text("10 pages")
     cost = narrow_tab.page.locator("#files-cost")
-    expect(cost).to_contain_text(f"About 2,800 of 2,000 tokens of {SMALL}: too much to send.")
+    expect(cost).to_contain_text(f"of 2,000 tokens of {SMALL}: too much to send.")
     narrow_tab.ask("Summarise")
     expect(narrow_tab.problem).to_contain_text(f"{SMALL} takes 2,000.")
     assert not gateway.chat_requests
-    narrow.run(TEN_PAGES)
-    narrow_tab.reload()
-    expect(chip(narrow_tab, "book.txt")).to_contain_text("10 pages")
-    button(narrow_tab, "First 7 pages of book.txt").click()
-    expect(chip(narrow_tab, "book.txt")).to_contain_text("pages 1\u20137 of 10")
+
+    narrow_tab.page.get_by_role("button", name=re.compile(r"First \d pages of book.pdf")).click()
+    expect(chip(narrow_tab, "book.pdf")).to_contain_text(re.compile(r"pages 1\u2013\d of 10"))
     expect(cost).not_to_contain_text("too much")
-    narrow_tab.message.press("Enter")
-    narrow_tab.expect_ending("complete")
-    document, _ = content(gateway)
-    assert "[Page 7]" in document["text"]
-    assert "[Page 8]" not in document["text"]
 
-
-def test_pages_are_chosen_in_a_dialog(desk_there: Desk, narrow_tab: Tab, narrow: Server) -> None:
-    desk_there.expect_error("422")
-    attach(narrow_tab, file("book.txt", "Ten pages. " * 100))
-    expect_state(narrow_tab, "book.txt")
-    narrow.run(TEN_PAGES)
-    narrow_tab.reload()
-    button(narrow_tab, "Choose pages of book.txt").click()
+    button(narrow_tab, "Choose pages of book.pdf").click()
     pages = narrow_tab.page.get_by_role("textbox", name="Pages")
-    expect(pages).to_have_value("1-10")
+    expect(pages).to_have_value(re.compile(r"1-\d"))
     pages.fill("9-12")
     pages.press("Enter")
     expect(narrow_tab.page.get_by_role("dialog")).to_contain_text("This file has pages 1 to 10.")
-    pages.fill("9-10")
+    pages.fill("3-4")
     pages.press("Enter")
-    expect(chip(narrow_tab, "book.txt")).to_contain_text("9\u201310 of 10")
+    expect(chip(narrow_tab, "book.pdf")).to_contain_text("pages 3\u20134 of 10")
+
+    narrow_tab.message.press("Enter")
+    narrow_tab.expect_ending("complete")
+    document, prompt = content(gateway)
+    assert re.findall(r"\[Page (\d+)\]", document["text"]) == ["3", "4"]
+    assert re.findall(r"Page number (\d+)\.", document["text"]) == ["3", "4"]
+    assert document["text"].count("It goes on and on and on.") == 120
+    assert prompt["text"] == "Summarise"
 
 
-def test_another_model_is_chosen_if_the_files_are_too_much(
+def test_another_model_is_chosen_if_the_files_are_too_much_or_images(
     narrow_tab: Tab, gateway: FakeUpstream
 ) -> None:
+    attach(narrow_tab, file("photo.png", png(8, 8)))
+    expect(narrow_tab.page.get_by_text(f"{SMALL} takes no images.")).to_be_visible()
+    expect(button(narrow_tab, f"Use {LARGE}")).to_be_visible()
     attach(narrow_tab, file("book.txt", "A long book. " * 1000))
     button(narrow_tab, "Choose another model").click()
     models = narrow_tab.page.get_by_role("listbox", name="Models")
     models.get_by_role("option", name=LARGE).click()
     expect(narrow_tab.page.locator("#files-cost")).to_contain_text(f"200,000 tokens of {LARGE}")
+    expect(narrow_tab.page.locator("#files-images")).to_be_hidden()
     narrow_tab.ask("Summarise")
     narrow_tab.expect_ending("complete")
     assert gateway.chat_requests[-1].body["model"] == LARGE
+    assert [part["type"] for part in content(gateway)] == ["image_url", "text", "text"]
 
 
-def test_a_model_that_takes_no_images_says_so_and_others_are_offered(narrow_tab: Tab) -> None:
+@pytest.mark.thorough
+def test_a_model_that_takes_images_is_chosen_by_its_button(narrow_tab: Tab) -> None:
     attach(narrow_tab, file("photo.png", png(8, 8)))
-    expect(narrow_tab.page.get_by_text(f"{SMALL} takes no images.")).to_be_visible()
     button(narrow_tab, f"Use {LARGE}").click()
     expect(narrow_tab.page.locator("#files-images")).to_be_hidden()
     expect(narrow_tab.page.locator("#model option:checked")).to_have_text(LARGE)
@@ -529,6 +499,7 @@ def test_a_model_that_takes_no_images_says_so_and_others_are_offered(narrow_tab:
 # ---- on a phone
 
 
+@pytest.mark.thorough
 def test_chips_fit_on_a_phone(sit_down: SitDown, alice: Person) -> None:
     tab = sit_down(alice, phone={"width": 390, "height": 780}).open()
     attach(tab, *(file("a" * 90 + f"{number}.txt") for number in range(5)))
@@ -551,14 +522,3 @@ def test_chips_and_their_dialogs_are_accessible(narrow_tab: Tab) -> None:
     button(narrow_tab, f"Edit {names[1]}").click()
     expect(narrow_tab.page.get_by_role("dialog", name=names[1])).to_be_visible()
     expect_accessible(narrow_tab.page)
-
-
-def test_uploads_are_accessible(tab: Tab) -> None:
-    held = Held(tab)
-    attach(tab, file("one.txt"), file("two.txt"))
-    tab.ask("What is this?")
-    expect(tab.page.get_by_text("Waiting for 2 files…")).to_be_visible()
-    expect_accessible(tab.page)
-    held.until(2)
-    held.release()
-    tab.expect_ending("complete")

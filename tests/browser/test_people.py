@@ -114,27 +114,26 @@ def test_what_was_typed_in_a_row_is_still_there_after_confirming(
     expect(page.get_by_role("heading", name="Alma", level=1)).to_be_visible()
 
 
-def test_a_passkey_signs_in(sit_down: SitDown, site: Site, upstream: FakeUpstream) -> None:
+def test_a_passkey_signs_in(sit_down: SitDown, server: Server, alice: Person) -> None:
     """The host must be a name, localhost: an IP address has no passkeys."""
-    with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
-        url = re.sub(r"//[\d.]+", "//localhost", server.url)
-        desk = sit_down(Person(site.person().username, ""), url=url)
-        page = signed_in(desk, url)
-        device = desk.context.new_cdp_session(page)
-        device.send("WebAuthn.enable")
-        options = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True}
-        options |= {"hasUserVerification": True, "isUserVerified": True}
-        device.send("WebAuthn.addVirtualAuthenticator", {"options": options})
-        page.goto(f"{url}/accounts/second-factor/")
-        expect_accessible(page)
-        page.get_by_role("link", name="Add a passkey").click()
-        expect_accessible(page)
-        page.get_by_role("button", name="Add").click()
-        expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
-        expect_accessible(page)
-        desk.context.clear_cookies()
-        page.goto(f"{url}/accounts/login/")
-        page.get_by_role("button", name="Use a passkey").click()
-        page.wait_for_url(f"{url}/")
-        page.goto(f"{url}/accounts/second-factor/keys/")
-        expect(page.get_by_text("last used")).to_be_visible()
+    url = re.sub(r"//[\d.]+", "//localhost", server.url)
+    desk = sit_down(Person(alice.username, ""), url=url)
+    page = signed_in(desk, url)
+    device = desk.context.new_cdp_session(page)
+    device.send("WebAuthn.enable")
+    options = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True}
+    options |= {"hasUserVerification": True, "isUserVerified": True}
+    device.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+    page.goto(f"{url}/accounts/second-factor/")
+    expect_accessible(page)
+    page.get_by_role("link", name="Add a passkey").click()
+    expect_accessible(page)
+    page.get_by_role("button", name="Add").click()
+    expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+    expect_accessible(page)
+    desk.context.clear_cookies()
+    page.goto(f"{url}/accounts/login/")
+    page.get_by_role("button", name="Use a passkey").click()
+    page.wait_for_url(f"{url}/")
+    page.goto(f"{url}/accounts/second-factor/keys/")
+    expect(page.get_by_text("last used")).to_be_visible()

@@ -4,10 +4,9 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, SitDown, confirmed
 from tests.browser.test_accessible import expect_accessible
-from tests.support.live import Person, Server, Site, run
+from tests.support.live import Person, Server, Site
 
 NAMED = """
-import django; django.setup()
 from django.contrib.auth.models import Group
 from chatapp.models import User
 User.objects.exclude(last_name="").update(first_name="", last_name="")
@@ -19,9 +18,8 @@ print(Group.objects.create(name="Readers of {username}").pk)
 
 def group_page(desk: Desk, server: Server, person: Person) -> Page:
     """Open a new group's page; the person to add is called <b>Ottoline</b> Quill."""
-    done = run(server.environment, "-c", NAMED.format(username=person.username))
-    group = done.stdout.strip()
-    return confirmed(desk.context.new_page(), f"{desk.url}/people/groups/{group}/")
+    group = server.run(NAMED.format(username=person.username))
+    return confirmed(desk.context.new_page(), f"{desk.url}/people/groups/{group.strip()}/")
 
 
 def test_a_person_is_added_to_a_group_by_part_of_their_name(

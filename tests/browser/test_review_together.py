@@ -1,7 +1,6 @@
 """Two reviewers and the person whose chat it is, each in their own browser."""
 
 import json
-import sys
 
 import pytest
 from playwright.sync_api import expect
@@ -24,35 +23,18 @@ from tests.support.reviewer import address, open_in
 pytestmark = pytest.mark.thorough
 
 REASON = "A complaint <img src=/x onerror=alert(1)>"
-PREPARED = """
-from chatapp.models import ToolServer, User
-
-ToolServer.objects.create(name="test", transport="stdio", command={command!r})
+PROMOTED = """
+from chatapp.models import User
 User.objects.filter(username={reviewer!r}).update(is_staff=True, reviews=True)
 """
 
 
 @pytest.fixture(scope="module")
-def rita(site: Site) -> Person:
+def rita(site: Site, equipped: Server) -> Person:
     """A reviewer who is not an administrator."""
-    return site.person()
-
-
-@pytest.fixture(scope="module")
-def equipped(site: Site, package_upstream: FakeUpstream) -> Server:
-    return site.server(
-        OPENAI_BASE_URL=package_upstream.base_url,
-        OPENAI_API_KEY="sk-very-secret",
-        DJANGO_SETTINGS_MODULE="tests.browser.patient",
-    )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def serving(equipped: Server, rita: Person) -> object:
-    with equipped:
-        command = f"{sys.executable} -m tests.tools.server stdio"
-        equipped.run(PREPARED.format(command=command, reviewer=rita.username))
-        yield
+    rita = site.person()
+    equipped.run(PROMOTED.format(reviewer=rita.username))
+    return rita
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import json
 import re
-import sys
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
@@ -21,32 +21,20 @@ from tests.support.fake_upstream import (
     usage,
 )
 from tests.support.line import Line
-from tests.support.live import Person, Server, Site
+from tests.support.live import Person, Server
 
-OFFER = """
-from chatapp.models import ToolServer, Upstream
-
-ToolServer.objects.create(name="test", transport="stdio", command={command!r})
-Upstream.objects.update(parameters={{"n": 2, "logprobs": True}})
+PARAMETERS = """
+from chatapp.models import Upstream
+Upstream.objects.update(parameters={parameters!r})
 """
 
 
-@pytest.fixture(scope="module")
-def equipped(site: Site, package_upstream: FakeUpstream) -> Server:
-    """A server with a tool server whose tools ask for permission, and two choices per reply."""
-    return site.server(
-        OPENAI_BASE_URL=package_upstream.base_url,
-        OPENAI_API_KEY="sk-very-secret",
-        DJANGO_SETTINGS_MODULE="tests.browser.patient",
-    )
-
-
 @pytest.fixture(scope="module", autouse=True)
-def serving(equipped: Server) -> object:
-    with equipped:
-        command = f"{sys.executable} -m tests.tools.server stdio"
-        equipped.run(OFFER.format(command=command))
-        yield
+def several_choices(equipped: Server) -> Iterator[None]:
+    """Let each request ask for two choices and their confidence."""
+    equipped.run(PARAMETERS.format(parameters={"n": 2, "logprobs": True}))
+    yield
+    equipped.run(PARAMETERS.format(parameters={}))
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ server's sanitising undone on the way between server and browser.
 
 import json
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, Route, WebSocket, WebSocketRoute, expect
@@ -33,10 +32,6 @@ from tests.support.profile import scaled
 AT_ONCE = 60  # payloads per reply
 CORPUS = scaled({"some of each set": PAYLOADS[::12]}, SETS)
 OWN_PATH = re.compile(r"/(?:|c/[0-9a-f-]{36}/|conversations/|static/[\w./-]+|ws/)\Z")
-EQUIP = """
-from chatapp.models import ToolServer
-ToolServer.objects.create(name="test", transport="stdio", command={command!r})
-"""
 COUNT_TOOL_SERVERS = """
 from chatapp.models import ToolServer
 print(ToolServer.objects.count())
@@ -47,19 +42,6 @@ FOREIGN_ELEMENTS = """
   .filter((element) => !element.closest(".code > .copy-code:first-child"))
   .map((element) => [element.localName, [...element.attributes].map((a) => [a.name, a.value])])
 """
-
-
-@pytest.fixture(scope="module")
-def equipped(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
-    """A server with one tool server, whose tools ask for permission."""
-    with site.server(
-        OPENAI_BASE_URL=package_upstream.base_url,
-        OPENAI_API_KEY="sk-very-secret",
-        DJANGO_SETTINGS_MODULE="tests.browser.patient",
-    ) as server:
-        command = f"{sys.executable} -m tests.tools.server stdio"
-        server.run(EQUIP.format(command=command))
-        yield server
 
 
 class Witness:

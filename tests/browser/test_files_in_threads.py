@@ -9,11 +9,11 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
-from tests.browser.test_attaching import attach, file
 from tests.support import pictures
 from tests.support.fake_upstream import FakeUpstream, choice, delta, done, finish, role, usage
 from tests.support.file_thread import File, document, image, scan, stored_for
 from tests.support.live import Person, Server
+from tests.support.profile import sampled
 
 SHIFT = """() => {
   window.shift = 0;
@@ -120,6 +120,7 @@ def test_images_are_viewed_by_keyboard(desk: Desk, server: Server, alice: Person
     expect(link(tab, "sky.png")).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_an_image_is_zoomed_and_dragged_by_mouse(desk: Desk, server: Server, alice: Person) -> None:
     tab = desk.open(stored_for(server, alice, ("Look", [SKY])))
     link(tab, "sky.png").click()
@@ -159,12 +160,19 @@ def test_an_image_is_zoomed_and_dragged_by_mouse(desk: Desk, server: Server, ali
     assert download.value.suggested_filename == "sky.png"
 
 
-def test_a_description_is_what_others_hear(desk: Desk, server: Server, alice: Person) -> None:
-    tab = desk.open(stored_for(server, alice, ("Look", [SKY])))
+def test_a_description_is_kept_until_it_is_saved_and_is_what_others_hear(
+    desk: Desk, server: Server, alice: Person
+) -> None:
+    tab = desk.open(stored_for(server, alice, ("Look", [SKY, SEA])))
     link(tab, "sky.png").click()
+    desk.expect_error("ERR_FAILED|Failed to load")
+    desk.context.route(re.compile("/describe/$"), lambda route: route.abort(), times=1)
     viewer(tab).get_by_text("Describe this image").click()
     box = viewer(tab).get_by_role("textbox")
     box.fill("A sky + a 0")
+    viewer(tab).get_by_role("button", name="Save").click()
+    expect(viewer(tab).get_by_role("status")).to_contain_text("could not be saved")
+    expect(box).to_have_value("A sky + a 0")
     box.press("ArrowLeft")  # moves the caret, not to another image
     box.press("Enter")
     expect(viewer(tab).get_by_role("status")).to_have_text("Saved.")
@@ -174,20 +182,6 @@ def test_a_description_is_what_others_hear(desk: Desk, server: Server, alice: Pe
     link(tab, "A sky + a 0").click()
     expect(shown(tab)).to_have_attribute("alt", "A sky + a 0")
     expect(viewer(tab)).to_contain_text("sky.png")
-
-
-def test_a_description_that_cannot_be_saved_says_so(
-    desk: Desk, server: Server, alice: Person
-) -> None:
-    tab = desk.open(stored_for(server, alice, ("Look", [SKY])))
-    link(tab, "sky.png").click()
-    desk.expect_error("ERR_FAILED|Failed to load")
-    desk.context.route(re.compile("/describe/$"), lambda route: route.abort())
-    viewer(tab).get_by_text("Describe this image").click()
-    viewer(tab).get_by_role("textbox").fill("A sky")
-    viewer(tab).get_by_role("button", name="Save").click()
-    expect(viewer(tab).get_by_role("status")).to_contain_text("could not be saved")
-    expect(viewer(tab).get_by_role("textbox")).to_have_value("A sky")
 
 
 def test_images_of_replies_open_in_the_same_viewer(tab: Tab, upstream: FakeUpstream) -> None:
@@ -246,6 +240,7 @@ def test_a_document_opens_as_text_and_gives_the_focus_back(
         expect(page).to_have_js_property("naturalWidth", 300)
 
 
+@pytest.mark.thorough
 def test_a_text_of_two_million_characters_comes_as_it_is_scrolled(
     desk: Desk, server: Server, alice: Person
 ) -> None:
@@ -270,7 +265,7 @@ def test_a_text_of_two_million_characters_comes_as_it_is_scrolled(
     assert tab.page.evaluate("window.longest") < 1000
 
 
-@pytest.mark.parametrize("address", ["/text/$", "/files/viewer/$"])
+@pytest.mark.parametrize("address", sampled(["/text/$", "/files/viewer/$"]))
 def test_a_file_that_cannot_be_loaded_says_so_and_can_be_tried_again(
     desk: Desk, server: Server, alice: Person, address: str
 ) -> None:
@@ -290,6 +285,7 @@ def test_a_file_that_cannot_be_loaded_says_so_and_can_be_tried_again(
     expect(tab.page.locator("dialog[open]")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_viewer_closes_when_the_chat_is_left(desk: Desk, server: Server, alice: Person) -> None:
     tab = desk.open()
     path = stored_for(server, alice, ("Look", [SKY]))
@@ -300,57 +296,6 @@ def test_a_viewer_closes_when_the_chat_is_left(desk: Desk, server: Server, alice
     tab.page.go_back()
     expect(viewer(tab)).to_be_hidden()
     expect(tab.page).not_to_have_url(re.compile(path))
-
-
-HOSTILE = (
-    "</document-0123456789abcdef></div></dialog></template>"
-    '<script>alert(1)</script><p hx-get="/x/" hx-trigger="load" hx-on:load="alert(2)">'
-    '<img src=x onerror="alert(3)"><b class="text-button" data-closes data-view>'
-)
-NAMES = [
-    HOSTILE.replace("/", "") + ".txt",
-    "../../etc/passwd",
-    "two\r\nlines: b.txt",
-    "exe.\u202etxt.gpj",
-    "x" * 10_000 + ".txt",
-]
-CLEAN = [
-    HOSTILE.replace("/", "")[:115] + "….txt",
-    "passwd",
-    "twolines: b.txt",
-    "exe.txt.gpj",
-    "x" * 115 + "….txt",
-]
-
-
-def test_hostile_files_and_names_stay_text(tab: Tab, upstream: FakeUpstream) -> None:
-    page = f"<!doctype html><title>{HOSTILE}</title><p>Read me</p><script>alert(4)</script>"
-    named = [file(name, HOSTILE) for name in NAMES]
-    attach(tab, file("a.png", pictures.SVG), file("b.png", page), *named)
-    expect(tab.page.locator(".chip[data-state=ready]")).to_have_count(7)
-    tab.ask("Read these")
-    tab.expect_ending("complete")
-    [message] = upstream.chat_requests[-1].body["messages"]
-    texts = [part["text"] for part in message["content"]]
-    assert pictures.SVG.decode() in texts[0]
-    assert "alert(4)" not in texts[1]
-    assert all(HOSTILE in text for text in texts[2:-1])
-    marks = [re.fullmatch(r"<(document-\w+) name=.*</\1>", text, re.S) for text in texts[:-1]]
-    assert [texts[n].count(f"</{mark[1]}>") for n, mark in enumerate(marks) if mark] == [1] * 7
-    for _ in ("as sent", "and after a reload"):
-        cards = tab.page.locator(".files .document")
-        expect(cards).to_have_count(7)
-        titles = [one.get_attribute("title") for one in cards.all()]
-        assert titles == ["a.png", "b.png", *CLEAN]
-        for number, text in ((0, pictures.SVG.decode()), (2, HOSTILE)):
-            cards.nth(number).click()
-            expect(tab.page.locator("#document")).to_be_visible()
-            expect(tab.page.locator("#document .text")).to_have_text(text)
-            tab.page.keyboard.press("Escape")
-            expect(tab.page.locator("#document")).to_have_count(0)
-        assert tab.page.locator(".files img").count() == 0
-        tab.reload()
-    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
 # Editing
@@ -389,6 +334,7 @@ def test_a_prompt_is_edited_with_some_of_its_files(
     expect(tab.page.locator(".files > li")).to_have_count(3)
 
 
+@pytest.mark.thorough
 def test_a_prompt_of_files_alone_can_lose_its_text_but_not_all(
     desk: Desk, server: Server, alice: Person, upstream: FakeUpstream
 ) -> None:
@@ -435,6 +381,7 @@ def test_files_are_accessible_and_fit(desk: Desk, server: Server, alice: Person)
     expect_accessible(opened.value)
 
 
+@pytest.mark.thorough
 def test_files_fit_on_a_phone(sit_down: SitDown, server: Server, alice: Person) -> None:
     long = document(f"{'A very long name ' * 6}.pdf", "Text", size=1_234_567)
     desk = sit_down(alice, phone={"width": 390, "height": 800})

@@ -178,7 +178,6 @@ def test_pages_when_signed_in(desk: Desk, path: str) -> None:
 # ---- the thread
 
 ENDINGS: dict[str, list[Step]] = {
-    "rich": [role(), reasoning("Hm, **well**."), delta(RICH), finish(), usage(), done()],
     "refused": [role(), refusal("I would rather not."), finish(), done()],
     "cut off": [delta("Half of")],
     "filtered": [delta("Half"), finish("content_filter"), done()],
@@ -193,8 +192,9 @@ ENDINGS: dict[str, list[Step]] = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(ENDINGS))
-def test_a_reply(tab: Tab, upstream: FakeUpstream, name: str) -> None:
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ENDINGS)
+def test_an_incomplete_reply(tab: Tab, upstream: FakeUpstream, name: str) -> None:
     upstream.script(*ENDINGS[name])
     tab.ask("Show me\n\n    all of it")
     expect(tab.page.locator("[data-ending]:not([data-ending=streaming])")).to_have_count(1)
@@ -204,20 +204,25 @@ def test_a_reply(tab: Tab, upstream: FakeUpstream, name: str) -> None:
     expect_accessible(tab.page)
 
 
-def test_a_failed_reply(tab: Tab, upstream: FakeUpstream) -> None:
-    upstream.fail(401, {"error": {"message": "bad key"}})
-    tab.ask("Hello?")
-    tab.expect_ending("failed")
-    expect_accessible(tab.page)
-
-
-def test_a_streaming_reply(tab: Tab, upstream: FakeUpstream) -> None:
+def test_replies_that_stream_are_stopped_fail_and_are_complete(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
     upstream.script(role(), reasoning("Hm."), delta("Half of "), Stall())
     tab.ask("Hello?")
     expect(tab.answer).to_have_text("Half of")
     expect_accessible(tab.page)
     tab.stop.click()
     tab.expect_ending("stopped")
+    upstream.fail(401, {"error": {"message": "bad key"}})
+    tab.ask("Hello?")
+    tab.expect_ending("failed")
+    upstream.script(role(), reasoning("Hm, **well**."), delta(RICH), finish(), usage(), done())
+    tab.ask("Show me\n\n    all of it")
+    tab.expect_ending("complete")
+    expect_accessible(tab.page)
+    for summary in tab.page.locator("[data-reply] summary:visible").all():
+        summary.click()
+    expect_accessible(tab.page)
 
 
 @pytest.mark.thorough
@@ -258,27 +263,32 @@ def hello(tab: Tab, upstream: FakeUpstream) -> Tab:
     return tab
 
 
-def test_the_account_menu_and_the_keyboard_shortcuts(hello: Tab) -> None:
+def test_menus_and_dialogs(hello: Tab) -> None:
     hello.page.get_by_role("button", name="Account").click()
     expect_accessible(hello.page)
     hello.page.get_by_role("button", name="Keyboard shortcuts").click()
     expect(hello.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     expect_accessible(hello.page)
-
-
-@pytest.mark.parametrize("item", sampled(["", "Rename", "Pin", "Move to…", "Select", "Delete"]))
-def test_the_conversation_menu_and_what_it_opens(hello: Tab, item: str) -> None:
+    hello.page.keyboard.press("Escape")
+    hello.page.get_by_role("combobox", name="Model").click()
+    expect(hello.page.get_by_role("dialog", name="Choose a model")).to_be_visible()
+    expect_accessible(hello.page)
+    hello.page.keyboard.press("Escape")
     hello.page.get_by_role("button", name="Options for Hello").click()
     expect(hello.page.get_by_role("menu", name="Conversation")).to_be_visible()
-    if item:
-        hello.page.get_by_role("menuitem", name=item).click()
     expect_accessible(hello.page)
-
-
-def test_menus_beside_a_closed_sidebar(hello: Tab) -> None:
+    hello.page.keyboard.press("Escape")
     hello.page.get_by_role("button", name="Hide the sidebar").click()
     hello.page.get_by_role("button", name="More").last.click()
     expect(hello.page.get_by_role("menu", name="Message")).to_be_visible()
+    expect_accessible(hello.page)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("item", ["Rename", "Pin", "Move to…", "Select", "Delete"])
+def test_what_the_conversation_menu_opens(hello: Tab, item: str) -> None:
+    hello.page.get_by_role("button", name="Options for Hello").click()
+    hello.page.get_by_role("menuitem", name=item).click()
     expect_accessible(hello.page)
 
 
@@ -312,12 +322,6 @@ def test_a_project_and_its_settings(hello: Tab) -> None:
     hello.page.get_by_role("button", name="Options for In a project").click()
     expect(hello.page.get_by_role("menu", name="Conversation")).to_be_visible()
     assert violations(hello.page) == []
-
-
-def test_the_picker(hello: Tab) -> None:
-    hello.page.get_by_role("combobox", name="Model").click()
-    expect(hello.page.get_by_role("dialog", name="Choose a model")).to_be_visible()
-    expect_accessible(hello.page)
 
 
 @pytest.mark.thorough

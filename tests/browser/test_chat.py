@@ -92,7 +92,7 @@ def test_streamed_text_stays_one_text_node_and_needs_no_swap(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     pause = Pause()
-    upstream.script(role(), *paced(map(delta, WORDS), 0.02), pause, finish(), done())
+    upstream.script(role(), *paced(map(delta, WORDS), 0.01), pause, finish(), done())
     tab.page.evaluate("""() => {
       window.came = window.swaps = 0;
       document.addEventListener("htmx:ws:before:message:incoming", () => came++);
@@ -256,6 +256,7 @@ def test_two_tabs_show_the_same_reply(desk: Desk, tab: Tab, upstream: FakeUpstre
     expect(second.answer).to_have_text("Half of it")
 
 
+@pytest.mark.thorough
 def test_another_person_does_not_find_the_conversation(
     tab: Tab, sit_down: SitDown, bob: Person, upstream: FakeUpstream
 ) -> None:
@@ -294,6 +295,7 @@ def test_the_keyboard_is_enough(tab: Tab, upstream: FakeUpstream) -> None:
     expect(tab.message).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_a_refused_prompt_returns_to_its_box_every_time(tab: Tab, upstream: FakeUpstream) -> None:
     option = tab.page.locator("#model option")
     offered = option.get_attribute("value")

@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.accounts.provider import CLIENT, SECRET, running
@@ -9,6 +10,7 @@ from tests.browser.conftest import SitDown
 from tests.support.live import Site
 
 
+@pytest.mark.thorough
 def test_confirming_leads_there_and_back(site: Site, sit_down: SitDown) -> None:
     with running() as provider:
         provider.claims = {"sub": "c-1", "preferred_username": "carol"}

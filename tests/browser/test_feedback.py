@@ -9,12 +9,13 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.support.live import Site
+from tests.support.profile import sampled
 from tests.support.reviewer import open_in
 
 MARKUP = '</textarea><img src="/x" onerror="alert(1)"><b hx-get="/x" hx-trigger="load">'
 
 
-@pytest.fixture(params=[1280, 390])
+@pytest.fixture(params=sampled([1280, 390]))
 def tab(desk: Desk, upstream: FakeUpstream, request: pytest.FixtureRequest) -> Tab:
     """Alice's tab with a reply, wide and narrow."""
     upstream.script(role(), delta("Rayleigh."), finish(), done())

@@ -86,9 +86,11 @@ def test_a_refused_prompt_is_put_above_what_was_typed_meanwhile(
     option.evaluate("option => { option.value += '-no-more'; }")
     line.hush()
     tab.ask("What was sent")
+    desk.context.set_offline(True)  # sooner than a silent network is noticed
     expect(tab.connection).to_contain_text("Connection lost")
     tab.message.fill("What was typed")
     line.mend()
+    desk.context.set_offline(False)
     expect(tab.problem).to_contain_text("no longer available")
     expect(tab.message).to_have_value("What was sent\n\nWhat was typed")
     expect(tab.page.locator(".prompt")).to_have_count(0)

@@ -78,6 +78,7 @@ def test_signing_out_in_the_admin_removes_drafts(browser: Desk, site: Site) -> N
     assert SECRET not in tab.page.evaluate(STORED)
 
 
+@pytest.mark.thorough
 def test_the_next_person_finds_nothing_after_a_session_just_ended(
     browser: Desk, alices: Tab, bob: Person
 ) -> None:

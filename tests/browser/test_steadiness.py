@@ -87,7 +87,7 @@ def test_no_word_moves_while_a_reply_streams_or_when_it_ends(
 
 
 def test_no_column_moves_while_cells_are_written(tab: Tab, upstream: FakeUpstream) -> None:
-    stream(upstream, TABLE * 2, 0.02)
+    stream(upstream, TABLE * 2, 0.01)
     tab.ask("What is there?")
     shift, moved = measured(tab)
     assert moved == []

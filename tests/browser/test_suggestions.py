@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
 from tests.support.live import Person, Server, Site, run
-from tests.support.profile import sampled
 
 # Elements that only a fitting answer contains.
 FITTING = {
@@ -35,7 +34,8 @@ def demo(site: Site) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize("suggestion", sampled(FITTING))
+@pytest.mark.thorough
+@pytest.mark.parametrize("suggestion", FITTING)
 def test_the_demo_has_a_fitting_answer_to_each_suggestion(
     sit_down: SitDown, alice: Person, demo: Server, suggestion: str
 ) -> None:
@@ -46,7 +46,6 @@ def test_the_demo_has_a_fitting_answer_to_each_suggestion(
     expect(tab.answer.locator(FITTING[suggestion]).first).to_be_visible()
 
 
-@pytest.mark.thorough
 def test_with_a_real_gateway_the_administrators_suggestions_are_shown(
     sit_down: SitDown, alice: Person, server: Server
 ) -> None:

@@ -10,6 +10,9 @@ from django.apps import apps
 from django.contrib.auth.models import Group, Permission
 from django.contrib.sessions.models import Session
 from django.core.cache import cache
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Model
 from django.http import HttpResponseBase
 from django.test import AsyncClient
 from django.urls import URLPattern, URLResolver, reverse
@@ -240,12 +243,17 @@ def everything() -> Rows:
     """Return all rows except sessions, which any request may renew, counted attempts, and the audit
     log, where some views add an event."""
     but = (Session, Device, CacheEntry, AuditEvent, AuditDetail, AuditHead)
-    models = apps.get_models(include_auto_created=True)
-    return {
-        model._meta.label: list(model._default_manager.order_by("pk").values_list())
-        for model in models
-        if model not in but
-    }
+    models = [one for one in apps.get_models(include_auto_created=True) if one not in but]
+    with connection.cursor() as cursor:
+        return {model._meta.label: rows_of(model, cursor) for model in models}
+
+
+def rows_of(model: type[Model], cursor: CursorWrapper) -> list[Any]:
+    """Return its rows as they are stored, which takes a tenth of the time that the ORM takes."""
+    quoted = connection.ops.quote_name
+    keys = ", ".join(quoted(str(field.column)) for field in model._meta.pk_fields)
+    cursor.execute(f"SELECT * FROM {quoted(model._meta.db_table)} ORDER BY {keys}")  # noqa: S608
+    return list(cursor.fetchall())
 
 
 def verdict(response: HttpResponseBase) -> str:

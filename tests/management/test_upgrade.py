@@ -54,6 +54,7 @@ def test_only_collected_files_are_readable_by_others(environment: dict[str, str]
     assert not any(modes.values()), modes
 
 
+@pytest.mark.thorough
 def test_one_command_creates_an_installation_and_serves_it(site: Site) -> None:
     with Server(site.nothing(), "--upgrade") as server:
         page = httpx.get(server.url, follow_redirects=True)

@@ -102,7 +102,9 @@ async def waiting_check(
         yield olive, checking
 
 
-async def test_a_check_does_not_block_other_requests(site: Site, upstream: FakeUpstream) -> None:
+async def test_a_check_blocks_neither_other_requests_nor_the_end_of_the_server(
+    site: Site, upstream: FakeUpstream
+) -> None:
     pause = Pause()
     with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY=KEY) as server:
         async with waiting_check(site, server, upstream, pause) as (olive, checking):
@@ -110,12 +112,7 @@ async def test_a_check_does_not_block_other_requests(site: Site, upstream: FakeU
             assert not checking.done()
             pause.release()
             assert "It can serve the app." in (await checking).text
-
-
-async def test_a_waiting_check_does_not_keep_the_server_from_stopping(
-    site: Site, upstream: FakeUpstream
-) -> None:
-    with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY=KEY) as server:
+        upstream.forget()
         async with waiting_check(site, server, upstream, Pause()) as (_, checking):
             assert await asyncio.to_thread(server.stop) == 0
             with pytest.raises(httpx.RemoteProtocolError):

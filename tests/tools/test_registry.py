@@ -164,6 +164,7 @@ async def test_a_disabled_server_is_closed_and_its_tools_disappear(
     assert (late.text, late.is_error) == ("The tool server files is no longer available.", True)
 
 
+@pytest.mark.thorough
 async def test_a_command_that_dies_gives_a_result_and_is_restarted(
     box: ToolRegistry, db: None
 ) -> None:

@@ -20,6 +20,7 @@ from chatapp.tools.servers import McpServer, ServerFailed
 from chatapp.tools.settings import Command, HttpEndpoint, ServerSettings
 from chatapp.upstream import resolver
 from tests.support.present import present
+from tests.support.profile import sampled
 from tests.tools.witness import COMMAND, WAIT_SECONDS, HttpServer, Witness, listening
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.server]
@@ -196,7 +197,7 @@ async def test_a_command_does_not_inherit_the_apps_environment(
     assert "OPENAI_API_KEY" not in names
 
 
-@pytest.mark.parametrize("kind", ["http", "legacy-http"])
+@pytest.mark.parametrize("kind", sampled(["http", "legacy-http"]))
 async def test_a_server_killed_during_a_call_is_used_again_when_it_is_back(
     witness: Witness, kind: str
 ) -> None:

@@ -153,6 +153,10 @@ PAGES: dict[str, tuple[str, ...]] = {
     "settings/models/<int:pk>/address/": ("settings/models/{other}/address/",),
     "settings/models/<int:pk>/delete/": ("settings/models/{other}/delete/",),
     "settings/models/<int:pk>/test/": ("settings/models/{upstream}/test/",),
+    "settings/models/<int:pk>/parameters/": (
+        "settings/models/{upstream}/parameters/",
+        "settings/models/{upstream}/parameters/?model=one",
+    ),
     "settings/models/new/": ("settings/models/new/",),
     "settings/tools/": ("settings/tools/",),
     "settings/tools/<int:pk>/": ("settings/tools/{server}/",),

@@ -79,7 +79,7 @@ FILLED = {
     "Group name": HER_NAME,
     "LogEntry object_repr change_message": STAFF,
     "Upstream name offered_models model_descriptions": MEMBERS,
-    "Upstream image_refusals": ADMINISTRATORS,
+    "Upstream image_refusals model_parameters parameter_refusals": ADMINISTRATORS,
     "Upstream base_url parameters": STAFF,
     "Upstream api_key": NOBODY,
     "ToolServer name url command unasked_tools": STAFF,
@@ -161,7 +161,9 @@ SHAPES: dict[str, Any] = {
     "Upstream base_url": "http://127.0.0.1:9/{}",
     "Upstream image_refusals": {"{}": "2026-01-01T00:00:00+00:00"},
     "Upstream model_descriptions": {"one": "{}"},
+    "Upstream model_parameters": {"{}": {"temperature": {"max": 1}}},
     "Upstream offered_models": "one = {}\n{} = {}",
+    "Upstream parameter_refusals": {"{}": {"{}": "2026-01-01T00:00:00+00:00"}},
     "Upstream parameters": {"user": "{}"},
     "User email": "{}@example.org",
 }

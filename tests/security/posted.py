@@ -115,6 +115,8 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "settings/models/<int:pk>/address/": UPSTREAM,
     "settings/models/<int:pk>/requests/": UPSTREAM | {"silence_seconds": "60"},
     "settings/models/<int:pk>/images/": {"model": "one"},
+    "settings/models/<int:pk>/parameters/": {"model": "one", "temperature-max": "1"},
+    "settings/models/<int:pk>/parameters/refusals/": {"model": "one", "field": "seed"},
     "settings/models/<int:pk>/": {"names": "two", "to": "groups", "groups": "{group}"},
     "settings/tools/new/": TOOL_SERVER,
     "settings/tools/<int:pk>/": TOOL_SERVER,
@@ -217,6 +219,9 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
     "retention/": lambda house: house.objects.update(seal=seal(Retention(30, None, None))),
     "settings/models/<int:pk>/images/": lambda house: Upstream.remember_image_refusal(
         int(str(house.objects["upstream"])), "one"
+    ),
+    "settings/models/<int:pk>/parameters/refusals/": lambda house: Upstream.remember_refusals(
+        int(str(house.objects["upstream"])), "one", ["seed"]
     ),
     "settings/models/order/": lambda house: Upstream.objects.create(name="A", base_url="http://a/"),
     "review/bulk/#release": _claim,

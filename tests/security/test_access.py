@@ -126,6 +126,8 @@ TABLE = {
     "settings/models/<int:pk>/address/": STAFFS_ROOM,
     "settings/models/<int:pk>/requests/": POSTED,
     "settings/models/<int:pk>/images/": POSTED,
+    "settings/models/<int:pk>/parameters/": STAFFS_ROOM,
+    "settings/models/<int:pk>/parameters/refusals/": POSTED,
     "settings/models/<int:pk>/off/": POSTED,
     "settings/models/<int:pk>/delete/": STAFFS_ROOM,
     "settings/models/<int:pk>/test/": STAFFS_ROOM,

@@ -148,6 +148,10 @@ ACTIONS = {
     "settings/models/<int:pk>/": Gates(ADMINISTRATOR, "access.changed upstream.changed", PASSWORD),
     "settings/models/<int:pk>/requests/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/images/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
+    "settings/models/<int:pk>/parameters/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
+    "settings/models/<int:pk>/parameters/refusals/": Gates(
+        ADMINISTRATOR, "upstream.changed", PASSWORD
+    ),
     "settings/models/<int:pk>/off/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/delete/": Gates(ADMINISTRATOR, "upstream.deleted", PASSWORD),
     "settings/models/<int:pk>/test/": Gates(ADMINISTRATOR, "upstream.checked", PASSWORD),

@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from chatapp.staff.upstream_setup import views
+from chatapp.staff.upstream_setup import parameter_views, views
 
 MOVED = RedirectView.as_view(url="/settings/models/%(rest)s", http_method_names=["get", "head"])
 
@@ -20,6 +20,16 @@ urlpatterns = [
         "settings/models/<int:pk>/images/",
         views.forget_image_refusal,
         name="forget-image-refusal",
+    ),
+    path(
+        "settings/models/<int:pk>/parameters/",
+        parameter_views.rules,
+        name="upstream-parameters",
+    ),
+    path(
+        "settings/models/<int:pk>/parameters/refusals/",
+        parameter_views.forget_refusal,
+        name="forget-parameter-refusal",
     ),
     path("settings/models/<int:pk>/off/", views.turn_off, name="upstream-off"),
     path("settings/models/<int:pk>/delete/", views.delete, name="delete-upstream"),

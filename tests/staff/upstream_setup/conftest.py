@@ -1,7 +1,10 @@
-"""An administrator's browser for asynchronous pages."""
+"""An administrator's browsers, and an upstream that is not connected."""
 
 import pytest
 from django.test import AsyncClient, Client
+
+from chatapp.models import Upstream, User
+from tests.conftest import confirmed, signed_in
 
 
 @pytest.fixture
@@ -10,3 +13,13 @@ def olives(olives: Client, generations_end: None, connections_close: None) -> As
     client = AsyncClient(headers={"host": "localhost"})
     client.cookies = olives.cookies
     return client
+
+
+@pytest.fixture
+def desk(olive: User) -> Client:
+    return confirmed(signed_in(olive))
+
+
+@pytest.fixture
+def team() -> Upstream:
+    return Upstream.objects.create(name="Team", base_url="http://127.0.0.1:9/v1", api_key="sk-1")

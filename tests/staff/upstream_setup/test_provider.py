@@ -15,10 +15,8 @@ from chatapp.models import (
     ToolServer,
     Upstream,
     UpstreamFailure,
-    User,
 )
 from chatapp.models.platform.calendar import day_of
-from tests.conftest import confirmed, signed_in
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.page import parse
 
@@ -31,16 +29,6 @@ REQUESTS = {
     "image_side": "1568",
     "offers_tools": "on",
 }
-
-
-@pytest.fixture
-def desk(olive: User) -> Client:
-    return confirmed(signed_in(olive))
-
-
-@pytest.fixture
-def team() -> Upstream:
-    return Upstream.objects.create(name="Team", base_url="http://127.0.0.1:9/v1", api_key="sk-1")
 
 
 def events() -> list[tuple[str, dict[str, Any]]]:

@@ -15,7 +15,7 @@ import msgspec
 
 from chatapp.demo.answers import script_for
 from chatapp.demo.errors import ApiError
-from chatapp.demo.failures import Passing
+from chatapp.demo.failures import Passing, Refusing
 from chatapp.demo.files import check_images
 from chatapp.demo.http import (
     Application,
@@ -124,6 +124,9 @@ async def complete(
     if isinstance(outcome, Passing):
         fails = tries.fails(msgspec.json.encode(request.messages), outcome.times)
         outcome = outcome.error if fails else outcome.script
+    elif isinstance(outcome, Refusing):
+        is_given = getattr(request, outcome.parameter) is not None
+        outcome = outcome.error if is_given else outcome.script
     match outcome:
         case ApiError():  # sent, not raised: the instance is shared and would collect tracebacks
             await send_error(send, outcome)
@@ -131,7 +134,7 @@ async def complete(
         case Recording():
             await replay(outcome, send)
             return
-    script = replace(outcome, thinks_in_tags=model.thinks_in_tags)
+    script = replace(outcome, thinks_in_tags=model.thinks_in_tags).limited(request.max_output)
     choices = choices_of(request, model, script)
     encoder = encoder_for(request, model, choices)
     if request.stream and not script.is_sent_whole:

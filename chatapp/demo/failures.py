@@ -20,8 +20,16 @@ class Passing(NamedTuple):
     script: Script
 
 
+class Refusing(NamedTuple):
+    """A refusal of a parameter: a request that has it gets `error`, another one gets `script`."""
+
+    parameter: str
+    error: ApiError
+    script: Script
+
+
 # The result of a request. A recording is used for a malformed response.
-Outcome = Script | ApiError | Passing | Recording
+Outcome = Script | ApiError | Passing | Refusing | Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,12 @@ OVERLOADED = failing(503, "The engine is overloaded, please try again.")
 AT_LAST = Script(
     """This is the answer, after one or more failed tries. The app tried again automatically, \
 since no text had arrived, and you saw it try.
+
+*This is chatapp's built-in demo, not a language model.*"""
+)
+WITHOUT_IT = Script(
+    """This is the answer, since the request did not have the parameter that I refuse. Set it for \
+this chat and ask again to see me refuse it.
 
 *This is chatapp's built-in demo, not a language model.*"""
 )
@@ -123,6 +137,36 @@ PASSING = {
     "503 twice": Failure("two 503s, and then an answer", Passing(OVERLOADED, 2, AT_LAST)),
     "429 once": Failure(
         "a 429 with `Retry-After: 2`, and then an answer", Passing(limited(2), 1, AT_LAST)
+    ),
+}
+
+REFUSING = {
+    "temperature": Failure(
+        "the model takes no `temperature`, if this chat sets one",
+        Refusing(
+            "temperature",
+            ApiError(
+                400,
+                "Unsupported parameter: 'temperature' is not supported with this model.",
+                code="unsupported_parameter",
+                param="temperature",
+            ),
+            WITHOUT_IT,
+        ),
+    ),
+    "effort": Failure(
+        "the model doesn't take this chat's reasoning effort, but might take another",
+        Refusing(
+            "reasoning_effort",
+            ApiError(
+                400,
+                "Unsupported value: 'reasoning_effort' does not support this value with this "
+                "model. Supported values are: 'default'.",
+                code="unsupported_value",
+                param="reasoning_effort",
+            ),
+            WITHOUT_IT,
+        ),
     ),
 }
 
@@ -186,6 +230,7 @@ ANSWERING_STRANGELY = {
 GROUPS = {
     "Instead of an answer": STATUSES,
     "For one or two tries": PASSING,
+    "Because of a parameter": REFUSING,
     "In the middle of an answer": BREAKING,
     "At the end of an answer": ENDING,
     "Not what was requested": ANSWERING_STRANGELY,

@@ -85,6 +85,15 @@ class ChatRequest(msgspec.Struct, frozen=True):
     top_logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
     tools: list[Tool] | None = None
     service_tier: str | None = None
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
+    top_p: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    max_completion_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    reasoning_effort: str | None = None
+
+    @property
+    def max_output(self) -> int | None:
+        return self.max_completion_tokens or self.max_tokens
 
     @property
     def functions(self) -> list[Function]:

@@ -79,6 +79,14 @@ class Script:
             for opening in OPENINGS[:number]
         ]
 
+    def limited(self, tokens: int | None) -> Self:
+        """Return the reply with at most this many tokens of answer."""
+        answer = list(split_tokens(self.answer))
+        if tokens is None or len(answer) <= tokens:
+            return self
+        said, left = answer[:tokens], [*answer[tokens:], self.unsaid]
+        return replace(self, answer="".join(said), unsaid="".join(left), ending=Ending.LENGTH)
+
     @property
     def deltas(self) -> Iterator[Delta]:
         """Yield one-token deltas: the reasoning, the answer, the refusal, then the calls."""

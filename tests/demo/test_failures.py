@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -171,3 +172,42 @@ async def test_without_the_folder_there_are_no_recordings(tmp_path: Path) -> Non
     missing = tmp_path / "none"
 
     assert (await Client(path="/v1/models", method="GET", recordings=missing).run()).status == 200
+
+
+async def asked_with(text: str, **parameters: Any) -> Client:
+    """Send a question with these parameters."""
+    return await Client(question(text, **parameters)).run()
+
+
+@pytest.mark.parametrize(
+    ("failure", "parameter", "value"),
+    [("temperature", "temperature", 0.2), ("effort", "reasoning_effort", "high")],
+)
+async def test_a_parameter_is_refused_if_the_request_has_it(
+    failure: str, parameter: str, value: object
+) -> None:
+    refused = await asked_with(f"fail: {failure}", **{parameter: value})
+    assert refused.status == 400
+    assert f"'{parameter}'" in refused.json["error"]["message"]
+    assert refused.json["error"]["param"] == parameter
+
+    answered = await asked_with(f"fail: {failure}", top_p=0.5)
+    assert answered.reply().ending is Ending.COMPLETE
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+async def test_an_answer_has_no_more_tokens_than_the_request_allows(name: str) -> None:
+    whole = (await ask("hello")).reply()
+    cut = (await asked_with("hello", **{name: 5})).reply()
+
+    assert cut.ending is Ending.LENGTH
+    assert whole.answer.startswith(cut.answer)
+    assert 5 <= len(cut.answer) < 60
+
+
+@pytest.mark.parametrize(("name", "value"), [("temperature", 3), ("top_p", 2), ("max_tokens", 0)])
+async def test_a_value_out_of_range_is_refused(name: str, value: int) -> None:
+    refused = await asked_with("hello", **{name: value})
+
+    assert refused.status == 400
+    assert name in refused.json["error"]["message"]

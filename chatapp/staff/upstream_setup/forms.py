@@ -62,7 +62,7 @@ class RequestsForm(UpstreamForm):
         labels = {"offers_tools": "Offer tools"}
         help_texts = {
             "dialect": "Automatic works with any provider. Naming the server avoids fields that it "
-            "does not need.",
+            "does not need, and spells parameters as it does.",
             "silence_seconds": "Seconds without a byte after which a reply ends as timed out. "
             "Models that think for long without sending anything need more.",
         }

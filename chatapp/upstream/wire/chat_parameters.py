@@ -62,9 +62,20 @@ _OWNER = {name: parameter for parameter, names in FIELDS.items() for name in (pa
 FORBIDDEN = RESERVED_PARAMETERS | {
     *("n", "best_of", "tools", "tool_choice", "functions", "function_call", "stream_options"),
     *("models", "fallbacks", "route", "model_list", "deployment_id", "custom_llm_provider"),
+    *("context_window_fallbacks", "content_policy_fallbacks", "preset", "user_config"),
     *("api_base", "base_url", "api_key", "api_version", "extra_body", "extra_headers", "headers"),
     "extra",
 }
+
+
+def plain_name(name: str) -> str:
+    """Return what names have in common that some server takes for the same, as Go's and Google's
+    JSON decoders do: `max_tokens`, `maxTokens` and `Max_Tokens`."""
+    return name.lower().replace("_", "").replace("-", "")
+
+
+_FORBIDDEN = frozenset(map(plain_name, FORBIDDEN))
+_OWNED = frozenset(map(plain_name, _OWNER.keys() - MERGED))
 
 
 class InvalidParameters(ValueError):
@@ -261,9 +272,9 @@ def _error_of_extra(value: object) -> str:
     if error := _error_of_json("The JSON of other parameters", value):
         return error
     for name in value:
-        if name in FORBIDDEN:
+        if plain_name(name) in _FORBIDDEN:
             return f"A chat can't set “{name}”. Remove it."
-        if name in _OWNER and name not in MERGED:
+        if plain_name(name) in _OWNED:
             return f"“{name}” has a field of its own. Set it there."
         if not 0 < len(name) <= MAX_EXTRA_NAME or not name.isprintable() or len(name.split()) != 1:
             return f"The name of a parameter has 1 to {MAX_EXTRA_NAME} characters without spaces."

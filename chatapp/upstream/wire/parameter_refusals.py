@@ -41,7 +41,8 @@ _VALUE = re.compile(
 _NOT_SUPPORTED = re.compile(
     r"(is|are|was|were)(n't| not) (currently )?(supported|enabled|allowed|available|accepted"
     r"|permitted|implemented)|not supported|unsupported|is deprecated"
-    r"|(does not|doesn't|do not|cannot|can't) (support|accept|take|handle|allow)",
+    r"|(does not|doesn't|do not|cannot|can't) (both |be )?"
+    r"(support|accept|take|handle|allow|specified|set|used|combined|be\b)",
     re.IGNORECASE,
 )
 _CONFLICT = re.compile(
@@ -91,12 +92,14 @@ def refusal_of(error: UpstreamError, sent: Collection[str]) -> ParameterRefusal 
     names = _named_in(error, sent)
     if not names:
         return None
+    is_value = _is_of_value(error)
+    if is_value is None:
+        return None
     if _CONFLICT.search(message):
         return ParameterRefusal(names[-1:], of_value=True)
     if _CONDITION.search(message):
         return ParameterRefusal(names[:1], of_value=True)
-    is_value = _is_of_value(error)
-    return None if is_value is None else ParameterRefusal(names, is_value)
+    return ParameterRefusal(names, is_value)
 
 
 def _is_of_value(error: UpstreamError) -> bool | None:

@@ -15,6 +15,7 @@ from chatapp.upstream.wire.chat_parameters import (
     InvalidParameters,
     as_request,
     error_of,
+    plain_name,
     without,
 )
 from chatapp.upstream.wire.spellings import Spelling
@@ -165,10 +166,12 @@ def _drop(
 ) -> None:
     """Leave names out of `extra`, which would set them in another way."""
     extra = sent.get("extra")
-    if not isinstance(extra, Mapping) or extra.keys().isdisjoint(names):
+    plain = set(map(plain_name, names))
+    if not isinstance(extra, Mapping) or plain.isdisjoint(map(plain_name, extra)):
         return
-    changes += [Change(one, extra[one], None, reason) for one in extra if one in names]
-    sent["extra"] = {one: value for one, value in extra.items() if one not in names}
+    dropped = [one for one in extra if plain_name(one) in plain]
+    changes += [Change(one, extra[one], None, reason) for one in dropped]
+    sent["extra"] = {one: value for one, value in extra.items() if one not in dropped}
     if not sent["extra"]:
         del sent["extra"]
 

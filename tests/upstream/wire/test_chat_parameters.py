@@ -125,6 +125,10 @@ def test_values_within_the_bounds_are_accepted(name: str, value: object) -> None
         ("extra", {"a\u2028": 1}, "1 to 100 characters without spaces"),
         ("extra", {"temperature": 1}, "“temperature” has a field of its own."),
         ("extra", {"max_tokens": 1}, "“max_tokens” has a field of its own."),
+        ("extra", {"maxTokens": 1}, "“maxTokens” has a field of its own."),
+        ("extra", {"Temperature": 1}, "“Temperature” has a field of its own."),
+        ("extra", {"MODEL": "b"}, "A chat can't set “MODEL”."),
+        ("extra", {"toolChoice": "b"}, "A chat can't set “toolChoice”."),
         *(("extra", {name: 1}, f"A chat can't set “{name}”.") for name in sorted(FORBIDDEN)),
     ],
 )

@@ -559,6 +559,8 @@ CASES = {
     ),
 }
 NOT_ABOUT_A_PARAMETER = [
+    "Sampling failed while applying temperature.",
+    "Both workers crashed, last seed was 7.",
     "The messages parameter is illegal. Please check the documentation.",
     "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8000 "
     "in the messages, 1000 in the completion). Please reduce the length of the messages.",

@@ -74,14 +74,14 @@ def test_a_maximum_output_is_sent_even_if_the_chat_sets_none() -> None:
 
 
 def test_other_names_do_not_evade_a_rule() -> None:
-    extra = {"reasoning": {"effort": "high"}, "n_predict": 10**6, "top_k": 1}
+    extra = {"Reasoning": {"effort": "high"}, "nPredict": 10**6, "top_k": 1}
     rules: dict[str, dict[str, object]] = {
         "reasoning_effort": {"allowed": ["low"]},
         "max_output_tokens": {"max": 100},
     }
     result = bounded({"extra": extra}, checked_rules(rules))
     assert result.parameters == {"max_output_tokens": 100, "extra": {"top_k": 1}}
-    assert [change.name for change in result.changes] == ["reasoning", "n_predict"]
+    assert [change.name for change in result.changes] == ["Reasoning", "nPredict"]
     assert "rules for reasoning effort" in result.changes[0].reason
     assert bounded({"extra": {"n_predict": 1}}, rules).parameters == {"max_output_tokens": 100}
 

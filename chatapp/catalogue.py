@@ -28,9 +28,9 @@ PAGE_SECONDS = 0.5  # how long a page waits for upstreams whose list is not know
 Key = tuple[int, str, str | None]
 Heard = Callable[[Upstream, Sequence[ListedModel]], Coroutine[Any, Any, None]]
 
-# The models' names in the upstreams' own lists, by the upstreams' primary keys, as this process
-# heard them last. It has one catalogue, so a module variable will do.
-_listed_names: dict[int, dict[str, str]] = {}
+# The upstreams' own lists, by their primary keys and the models' ids, as this process heard them
+# last. It has one catalogue, so a module variable will do.
+_listed: dict[int, dict[str, ListedModel]] = {}
 
 
 @dataclass(frozen=True)
@@ -74,15 +74,22 @@ def endpoint_of(upstream: Upstream) -> Endpoint:
 
 def known_models(upstream: Upstream) -> list[str]:
     """Return the ids of the models an administrator named, or else of those listed last."""
-    return list(upstream.named_models or _listed_names.get(upstream.pk, {}))
+    return list(upstream.named_models or _listed.get(upstream.pk, {}))
 
 
 def name_of(upstream: Upstream | None, model: str) -> str:
     """Return the model's display name, or its id if no name is known."""
     if upstream is None:
         return model
-    listed = _listed_names.get(upstream.pk, {})
-    return upstream.named_models.get(model) or listed.get(model) or model
+    listed = _listed.get(upstream.pk, {}).get(model)
+    return upstream.named_models.get(model) or (listed.name if listed else "") or model
+
+
+def takes_images(upstream: Upstream, model: str) -> bool | None:
+    """Whether a model takes images; None if nothing is known."""
+    known = upstream.takes_images(model)
+    listed = _listed.get(upstream.pk, {}).get(model)
+    return listed.takes_images if known is None and listed else known
 
 
 class Catalogue:
@@ -192,9 +199,7 @@ class Catalogue:
             offer = replace(offer, models=before.models)  # it probably still has these
         self._known[_key(upstream)] = (time.monotonic(), offer)
         if offer.models:
-            _listed_names[upstream.pk] = {
-                model.id: model.name for model in offer.models if model.name
-            }
+            _listed[upstream.pk] = {model.id: model for model in offer.models}
             if self._heard and (not before or before.models != offer.models):
                 task = asyncio.create_task(self._heard(upstream, offer.models))
                 self._callbacks.add(task)  # keeps a reference; nobody awaits it

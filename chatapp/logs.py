@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 UNLOGGED_PATHS = ("/healthz", "/readyz", "/metrics", "/static/", "/setup/")
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
-EXTRAS = ("method", "path", "status", "seconds", "model", "ending", "error")
+EXTRAS = ("method", "path", "status", "seconds", "model", "ending", "error", "fallback")
 REDACTED = "[redacted]"
 # A key's value has the characters of an RFC 6750 token, so a redacted line of JSON stays valid.
 KEY = re.compile(

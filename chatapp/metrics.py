@@ -78,6 +78,11 @@ tokens = Counter(
     ["upstream", "kind", "provenance"],
 )
 endings = Counter("chatapp_endings", "Ended replies, by ending.", ["upstream", "ending"])
+fallbacks = Counter(
+    "chatapp_fallbacks",
+    "Replies that another model was asked for after one had failed.",
+    ["upstream", "fallback_upstream"],
+)
 orphans = Counter("chatapp_orphans_interrupted", "Replies of dead processes that this one ended.")
 snapshots = Counter(
     "chatapp_snapshots",

@@ -120,6 +120,7 @@ def _message_record(message: Message) -> dict[str, object]:
         "extras": message.extras_record,
         "upstream": message.upstream.name if message.upstream else "",
         "model": message.model,
+        "failed_models": message.failed_models_record,
         "choice": message.choice,
         "ending": message.ending,
         "finish_reason": message.finish_reason,

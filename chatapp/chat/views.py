@@ -247,9 +247,9 @@ def _models(offers: list[Offer], wanted: list[str]) -> dict[str, object]:
 
 
 def _models_of(view: ThreadPage) -> list[str]:
-    """Return the models of a conversation's replies, the last one first."""
+    """Return the models chosen for a conversation's replies, the last one first."""
     last_first = [*view.beside, *reversed(view.thread)]
-    return [f"{message.upstream_id}/{message.model}" for message in last_first]
+    return [fragments.chosen_model(message) for message in last_first]
 
 
 def _to_begin_with(

@@ -11,7 +11,14 @@ from dataclasses import replace
 
 from chatapp.demo.calling import answer_from, calls_endlessly, script_with_tools
 from chatapp.demo.continuing import asks_to_continue, rest_of
-from chatapp.demo.failures import FAILURES, Outcome, Passing, Refusing, list_of_failures
+from chatapp.demo.failures import (
+    FAILURES,
+    OfOneModel,
+    Outcome,
+    Passing,
+    Refusing,
+    list_of_failures,
+)
 from chatapp.demo.files import answer_about_files
 from chatapp.demo.help_text import closest_sections
 from chatapp.demo.requests import Function, Message
@@ -111,8 +118,9 @@ def script_for(
 
 def continuation(outcome: Outcome, said: Sequence[str]) -> Script:
     """Return the rest of an answer after the pieces in `said`."""
-    script = outcome.script if isinstance(outcome, Passing | Refusing) else outcome
-    answer = script.whole_answer if isinstance(script, Script) else ""
+    if isinstance(outcome, Passing | Refusing | OfOneModel):
+        outcome = outcome.script
+    answer = outcome.whole_answer if isinstance(outcome, Script) else ""
     rests = (rest_after(said, opening + answer) for opening in OPENINGS)
     rest = next((rest for rest in rests if rest is not None), None)
     if rest is None:

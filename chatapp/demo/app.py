@@ -15,7 +15,7 @@ import msgspec
 
 from chatapp.demo.answers import script_for
 from chatapp.demo.errors import ApiError
-from chatapp.demo.failures import Passing, Refusing
+from chatapp.demo.failures import OfOneModel, Passing, Refusing
 from chatapp.demo.files import check_images
 from chatapp.demo.http import (
     Application,
@@ -127,6 +127,8 @@ async def complete(
     elif isinstance(outcome, Refusing):
         is_given = getattr(request, outcome.parameter) is not None
         outcome = outcome.error if is_given else outcome.script
+    elif isinstance(outcome, OfOneModel):
+        outcome = outcome.error if request.model == outcome.model else outcome.script
     match outcome:
         case ApiError():  # sent, not raised: the instance is shared and would collect tracebacks
             await send_error(send, outcome)

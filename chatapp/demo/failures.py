@@ -28,8 +28,16 @@ class Refusing(NamedTuple):
     script: Script
 
 
+class OfOneModel(NamedTuple):
+    """A failure of one model: `model` gets `error`, the others `script`."""
+
+    model: str
+    error: ApiError
+    script: Script
+
+
 # The result of a request. A recording is used for a malformed response.
-Outcome = Script | ApiError | Passing | Refusing | Recording
+Outcome = Script | ApiError | Passing | Refusing | OfOneModel | Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +178,23 @@ REFUSING = {
     ),
 }
 
+INSTEAD = Script(
+    """This is the answer of a model that does not fail. If you asked `demo-reasoner`, an \
+administrator has named the model that answered as its fallback, and the reply says so.
+
+*This is chatapp's built-in demo, not a language model.*"""
+)
+OF_ONE_MODEL = {
+    f"{name} of demo-reasoner": Failure(
+        f"{what} with the model `demo-reasoner`; the others answer",
+        OfOneModel("demo-reasoner", error, INSTEAD),
+    )
+    for name, what, error in (
+        ("429", "too many requests", limited(RETRY_AFTER_SECONDS)),
+        ("503", "an overloaded server", OVERLOADED),
+    )
+}
+
 BREAKING = {
     "after 200": Failure(
         "an error in the middle of the answer",
@@ -231,6 +256,7 @@ GROUPS = {
     "Instead of an answer": STATUSES,
     "For one or two tries": PASSING,
     "Because of a parameter": REFUSING,
+    "With one model, to try fallbacks": OF_ONE_MODEL,
     "In the middle of an answer": BREAKING,
     "At the end of an answer": ENDING,
     "Not what was requested": ANSWERING_STRANGELY,

@@ -71,7 +71,7 @@ KEYWORDS = {
     "When something goes wrong": """
         error errors problem trouble broken fails failed failure retry retries tries again
         unreachable 401 403 404 408 409 429 500 502 503 529 timeout wrong work working rate limit
-        quota
+        quota fallback fallbacks
     """,
     "Connecting a provider": """
         connect gateway gateways upstream upstreams provider model models openai api endpoint

@@ -40,6 +40,7 @@ from chatapp.models.library.prompts import (
 )
 from chatapp.models.platform.cache import CacheEntry
 from chatapp.models.platform.claimed_groups import ClaimedGroup
+from chatapp.models.platform.fallbacks import Fallback
 from chatapp.models.platform.installation import Installation
 from chatapp.models.platform.invitations import Invitation
 from chatapp.models.platform.logos import Logo
@@ -80,6 +81,7 @@ __all__ = [
     "Deletion",
     "Device",
     "Edit",
+    "Fallback",
     "Feedback",
     "FileContent",
     "Fork",

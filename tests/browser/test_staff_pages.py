@@ -152,6 +152,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "settings/models/<int:pk>/": ("settings/models/{upstream}/",),
     "settings/models/<int:pk>/address/": ("settings/models/{other}/address/",),
     "settings/models/<int:pk>/delete/": ("settings/models/{other}/delete/",),
+    "settings/models/<int:pk>/fallbacks/": ("settings/models/{upstream}/fallbacks/?model=one",),
     "settings/models/<int:pk>/test/": ("settings/models/{upstream}/test/",),
     "settings/models/<int:pk>/parameters/": (
         "settings/models/{upstream}/parameters/",

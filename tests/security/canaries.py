@@ -44,6 +44,7 @@ FILLED = {
     "Conversation title": HERS,
     "Feedback note": HERS,
     "Message content reasoning refusal model": HERS,
+    "Message failed_models_record": HERS,
     "Message error earlier_rounds tool_runs extras_record logprobs moderation": HERS,
     "Message finish_reason response_id service_tier system_fingerprint": HERS,
     "ReplyImage data": HERS,
@@ -74,6 +75,7 @@ FILLED = {
     "ReviewRule name text": STAFF,
     "Invitation address": ADMINISTRATORS,
     "AccessRule model": ADMINISTRATORS,
+    "Fallback model to_model": ADMINISTRATORS,
     "Price model": ADMINISTRATORS,
     "Limit model whom_to_ask": MEMBERS,
     "Group name": HER_NAME,
@@ -146,6 +148,9 @@ SHAPES: dict[str, Any] = {
         "left_out": {"{}": 1},
         "image_count": 1,
     },
+    "Message failed_models_record": [
+        {"upstream": 1, "model": "{}", "name": "{}", "kind": "server_error"}
+    ],
     "Message logprobs": [["{}", 0.5, [["{}", 0.5]]]],
     "Message moderation": {
         "input": {"model": "{}", "results": [{"categories": ["{}"], "scores": {"{}": 0.5}}]},

@@ -117,6 +117,9 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "settings/models/<int:pk>/images/": {"model": "one"},
     "settings/models/<int:pk>/parameters/": {"model": "one", "temperature-max": "1"},
     "settings/models/<int:pk>/parameters/refusals/": {"model": "one", "field": "seed"},
+    "settings/models/<int:pk>/fallbacks/": {
+        **{"model": "one", "provider_1": "{spare}", "model_1": "two"},
+    },
     "settings/models/<int:pk>/": {"names": "two", "to": "groups", "groups": "{group}"},
     "settings/tools/new/": TOOL_SERVER,
     "settings/tools/<int:pk>/": TOOL_SERVER,
@@ -198,6 +201,10 @@ def _hold(house: House) -> None:
     house.objects["hold"] = LegalHold.begin(_her(), None, "A matter", olive).pk
 
 
+def _spare(house: House) -> None:
+    house.objects["spare"] = Upstream.objects.create(name="B", base_url="http://b/").pk
+
+
 NEEDED: Mapping[str, Callable[[House], object]] = {
     "c/<uuid:pk>/keep/": lambda house: Conversation.objects.update(is_temporary=True),
     "files/<uuid:pk>/text/": lambda house: Attachment.objects.filter(
@@ -223,6 +230,7 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
     "settings/models/<int:pk>/parameters/refusals/": lambda house: Upstream.remember_refusals(
         int(str(house.objects["upstream"])), "one", ["seed"]
     ),
+    "settings/models/<int:pk>/fallbacks/": _spare,
     "settings/models/order/": lambda house: Upstream.objects.create(name="A", base_url="http://a/"),
     "review/bulk/#release": _claim,
     "review/<uuid:pk>/release/": _claim,

@@ -152,6 +152,7 @@ ACTIONS = {
     "settings/models/<int:pk>/parameters/refusals/": Gates(
         ADMINISTRATOR, "upstream.changed", PASSWORD
     ),
+    "settings/models/<int:pk>/fallbacks/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/off/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/delete/": Gates(ADMINISTRATOR, "upstream.deleted", PASSWORD),
     "settings/models/<int:pk>/test/": Gates(ADMINISTRATOR, "upstream.checked", PASSWORD),

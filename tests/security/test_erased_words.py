@@ -73,6 +73,8 @@ NOT_THEIRS = {
     "MonthlyUsage upstream_name model": "what was used, counted as nobody's",
     "PageImage media_type": "one of a few",
     "Permission name codename": "Django's",
+    "Fallback model to_model": "ids of models",
+    "Message failed_models_record": "names of models, and words of ours",
     "Price model": "the house's",
     "Process place": "of a server",
     "Project model": "an id of a model that the upstream lists",

@@ -132,14 +132,15 @@ class Conversation(Titled, Askable, Branched, Erasable):
 
     @staticmethod
     def model_used_last_by(user: User) -> ModelChoice | None:
-        """Return the model of the newest reply in the conversation that this person used last.
+        """Return the model chosen for the newest reply in the conversation that this person used
+        last.
 
         The reply may be in any branch; of several models asked at once, the first counts. None if
         there is no such reply.
         """
         last = _LAST_USED.first(user.pk)
         reply = _NEWEST_REPLY.first(last.pk) if last else None
-        return ModelChoice(reply.upstream_id, reply.model) if reply and reply.upstream_id else None
+        return reply.chosen_model if reply else None
 
     @classmethod
     def own(cls, user: User, pk: uuid.UUID) -> "Conversation":
@@ -173,7 +174,7 @@ _NEWEST_REPLY = Query(
             deleted_at=None,
         )
         .order_by(models.F("sequence").desc(nulls_last=True))
-        .only("upstream", "model")[:1]
+        .only("upstream", "model", "failed_models_record")[:1]
     ),
     Conversation._meta.pk,
 )

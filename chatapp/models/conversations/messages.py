@@ -345,6 +345,7 @@ class Message(StoredReply):
             role=self.role,
             upstream=self.upstream,
             model=self.model,
+            failed_models_record=self.failed_models_record,
             choice=reply.choice,
             duration=self.duration,
         )

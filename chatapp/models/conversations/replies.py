@@ -9,8 +9,9 @@ import msgspec
 from django.db import models
 
 from chatapp.models.conversations.extras import Extras
+from chatapp.models.conversations.failed_models import FailedModel
 from chatapp.models.conversations.rounds import Round, ToolRun
-from chatapp.models.platform.upstreams import Upstream
+from chatapp.models.platform.upstreams import ModelChoice, Upstream
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.images import MAX_IMAGES, Image
 from chatapp.upstream.wire.logprobs import shown_tokens
@@ -67,13 +68,14 @@ class StoredReply(models.Model):
         "reasoning_duration",
         "usage_so_far",
     )
-    GIVEN = (
+    GIVEN = (  # set when the reply begins; only a fallback changes them (see `takeovers`)
         "streamed_by",
         "upstream",
         "model",
         "choice",
         "slot",
-    )  # set when the reply begins, and never changed
+        "failed_models_record",
+    )
 
     reasoning = models.TextField(blank=True)
     content = models.TextField(blank=True)
@@ -111,6 +113,11 @@ class StoredReply(models.Model):
         db_column="extras",
         help_text="What came with the text; see `extras`.",
     )
+    failed_models_record = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="The models that failed before this one was asked; see `failed_models`.",
+    )
     logprobs = LargeJSONField(null=True, blank=True, help_text="Tokens and their probability.")
     moderation = models.JSONField(null=True, blank=True)
     is_flagged = models.BooleanField(
@@ -145,6 +152,18 @@ class StoredReply(models.Model):
         kind = self.error["kind"]
         known = ErrorKind(kind) if kind in list(ErrorKind) else ErrorKind.STREAM_ERROR
         return UpstreamError(**{**self.error, "kind": known})
+
+    @property
+    def failed_models(self) -> tuple[FailedModel, ...]:
+        """The models that failed before this one was asked; the first is the person's choice."""
+        return FailedModel.from_records(self.failed_models_record)
+
+    @property
+    def chosen_model(self) -> ModelChoice | None:
+        """The model that the person chose, whichever answered; None if its upstream is deleted."""
+        for first in self.failed_models:
+            return ModelChoice(first.upstream, first.model)
+        return ModelChoice(self.upstream_id, self.model) if self.upstream_id else None
 
     @property
     def rounds(self) -> list[Round]:

@@ -75,12 +75,13 @@ class Generation:
 
     async def run(self) -> None:
         """Stream the reply to its end; return when it is saved and shown."""
-        upstream = self.writer.upstream.name
-        bind_contextvars(reply=str(self.message.pk), upstream=upstream)
+        bind_contextvars(reply=str(self.message.pk), upstream=self.writer.upstream.name)
         self._writing = asyncio.create_task(self.writer.write())
         leaving = asyncio.create_task(self._stop_when_abandoned())
         await asyncio.wait([self._writing])
         leaving.cancel()
+        upstream = self.writer.upstream.name  # of the model that was asked last
+        bind_contextvars(upstream=upstream)
         if self._cancelled_at:
             metrics.cancel_time.observe(time.monotonic() - self._cancelled_at)
         if self._reading_on:

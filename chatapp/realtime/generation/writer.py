@@ -7,16 +7,19 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from structlog.contextvars import bind_contextvars
+
 from chatapp import metrics
 from chatapp.catalogue import endpoint_of
-from chatapp.models import ToolServer, Turn, Usage
+from chatapp.models import ToolServer, Turn, Upstream, Usage
 from chatapp.models.conversations.costs import Cost
 from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.realtime.generation.budget_guard import BudgetGuard
+from chatapp.realtime.generation.fallback import Fallbacks
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
 from chatapp.realtime.generation.images import with_images
 from chatapp.realtime.generation.requests import options_of
-from chatapp.realtime.generation.retries import TemporaryFailure, is_worth_waiting, with_retries
+from chatapp.realtime.generation.retries import RequestFailed, with_retries
 from chatapp.realtime.generation.tool_runs import ToolRuns
 from chatapp.realtime.generation.unsupported import Model, Unsupported
 from chatapp.realtime.journal import Segment
@@ -41,7 +44,7 @@ from chatapp.upstream.wire.events import (
 )
 from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.parameter_refusals import ParameterRefusal, refusal_of
-from chatapp.upstream.wire.reply import Reply
+from chatapp.upstream.wire.reply import Ending, Reply
 
 logger = logging.getLogger(__name__)
 
@@ -64,9 +67,7 @@ class Writer:
         journal: Segment,
         budget: BudgetGuard,
     ) -> None:
-        assert turn.reply.upstream
         self.message = turn.reply
-        self.upstream = turn.reply.upstream
         self.reply = Reply()
         self.others: list[Reply] = []
         self.is_dirty = False
@@ -77,6 +78,7 @@ class Writer:
         self._person = turn.conversation.user_id
         self._history = turn.history
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
+        self._fallbacks = Fallbacks(turn)
         self._cost = Cost()
         self.budget = budget
         self._journal = journal
@@ -96,7 +98,7 @@ class Writer:
     async def write(self) -> None:
         """Send requests until the model calls no more tools. Failures end up in the reply."""
         for _ in range(MAX_ROUNDS):
-            await with_retries(self._ask, self._show_retry)
+            await with_retries(self._ask, self._show_retry, self._fall_back)
             if self._reads_for_usage_only or not self.reply.wants_tools:
                 return
             self._tool_runs = ToolRuns(self.reply.tool_calls, self._show_run, self._person)
@@ -104,6 +106,12 @@ class Writer:
             self._begin_round()
         message = f"the model called tools in {MAX_ROUNDS} rounds without answering"
         self.reply.apply(Failed(UpstreamError(ErrorKind.TOO_MANY_ROUNDS, message)))
+
+    @property
+    def upstream(self) -> Upstream:
+        """The upstream that is asked; a fallback may be another one."""
+        assert self.message.upstream
+        return self.message.upstream
 
     def read_on_for_usage(self) -> bool:
         """Ignore everything from now on but the usage.
@@ -143,7 +151,7 @@ class Writer:
     async def _ask(self) -> None:
         """Send one request.
 
-        Raises `TemporaryFailure` if nothing had arrived and another try may succeed.
+        Raises `RequestFailed` if it failed before anything had arrived.
         """
         options = await self._options()
         self._cost.end_try(self._choices)
@@ -151,8 +159,10 @@ class Writer:
         self.others = [Reply(choice) for choice in range(1, options.choices)]
         await self._read_stream(options)
         error = self.reply.error
-        if error is None or self._has_arrived:
+        if self._has_arrived or (error is None and self.reply.ending is not Ending.CUT_OFF):
             return
+        if error is None:
+            raise RequestFailed(None)
         refusal = refusal_of(error, self._sent_parameters)
         tools, system, parts = bool(options.tools), self._sent.has_system, self._sent_parts
         if self._sent.images and (error.refuses_images or error.refuses_parts):
@@ -166,8 +176,32 @@ class Writer:
             self.reply.error = replace(error, kind=kind, param=" ".join(names), code=value)
         elif self._unsupported.learn(self._model, error, tools=tools, system=system, parts=parts):
             await self._ask()
-        elif is_worth_waiting(error):
-            raise TemporaryFailure(error)
+        else:
+            raise RequestFailed(error)
+
+    async def _fall_back(self, error: UpstreamError | None) -> bool:
+        """Go on with a fallback of the model that failed; return whether there is one.
+
+        A later round of tool calls goes on with the model that called them.
+        """
+        if self._rounds or self._reads_for_usage_only:
+            return False
+        spent = self._cost.usage(self._choices)
+        spent.ending = self.reply.ending
+        turn = await self._fallbacks.next(error, spent)
+        if turn is None:
+            return False
+        bind_contextvars(upstream=self.upstream.name)
+        self._turn = turn
+        self._history, self._tool_servers = turn.history, turn.tool_servers
+        self.budget.reservation = turn.reservation
+        self._cost = Cost()
+        self.reply, self.others = Reply(), []
+        self.refused_usage_option = False
+        self._journal.restart()
+        self._live.ask_another()
+        await self._frames.now()
+        return True
 
     async def _options(self) -> RequestOptions:
         # Those of the turn serve the first request only; they may have changed by the next.

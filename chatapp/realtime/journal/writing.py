@@ -111,7 +111,8 @@ class Segment:
         self._size = 0
         self._file: int | None = None
         self._is_created = False
-        self._first = line(heading) if path else b""  # written once there is a file
+        self._heading = line(heading)
+        self._first = self._heading if path else b""  # written once there is a file
 
     @classmethod
     def off(cls) -> "Segment":
@@ -128,6 +129,23 @@ class Segment:
             self._first += line(RequestSent(asked, choices))
         else:
             self._append(RequestSent(asked, choices))
+
+    def restart(self) -> None:
+        """Forget everything so far, because another model is asked and nothing had arrived."""
+        if not self.is_on:
+            return
+        if self._file is None:
+            self._first = self._heading
+            return
+        try:
+            os.ftruncate(self._file, 0)
+        except OSError as error:
+            self._fail(error)
+            return
+        assert self._journal
+        self._journal.size -= self._size
+        self._size = 0
+        self._try(lambda: self._write(self._heading))
 
     def append(self, events: Sequence[Event]) -> None:
         """Append the events of one read."""

@@ -38,11 +38,13 @@ from chatapp.rendering.fragments.threads import (
     thread_html,
     turn_fragment,
 )
+from chatapp.rendering.fragments.words import chosen_model
 
 __all__ = [
     "LiveReply",
     "ReplyView",
     "ThreadParts",
+    "chosen_model",
     "composer_fragment",
     "delay_fragment",
     "deleted_fragment",

@@ -90,7 +90,7 @@ def notice_of(message: Message) -> Notice | None:
         return Notice(_no_answer(message), is_error=True)
     if ending in CALM:
         return Notice(CALM[ending])
-    kept = " The text so far has been saved." if _has_content(message) else ""
+    kept = " The text so far has been saved." if has_content(message) else ""
     if ending is Ending.CUT_OFF:
         return Notice(
             "The connection to the model ended before the reply was complete." + kept,
@@ -113,7 +113,8 @@ def _no_answer(message: Message) -> str:
     return "The model ended the reply without an answer. Retry asks again."
 
 
-def _has_content(message: Message) -> bool:
+def has_content(message: Message) -> bool:
+    """Whether the model has written anything."""
     content = message.content or message.reasoning or message.refusal or message.earlier_rounds
     return bool(content or message.extras.is_seen)
 

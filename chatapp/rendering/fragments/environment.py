@@ -29,17 +29,20 @@ from chatapp.models.conversations.paths import path_of
 from chatapp.models.platform import branding
 from chatapp.models.platform.upstream_failures import UpstreamFailure
 from chatapp.rendering.fragments import words
+from chatapp.rendering.fragments.fallback_words import fallback_sentence
 from chatapp.rendering.fragments.includes import WithIncludes
 from chatapp.rendering.fragments.layout import WithoutLayout
 from chatapp.rendering.markdown.allowed import ALLOWED
 
 FILTERS = (
     dollars,
+    fallback_sentence,
     known_feedback,
     words.about_file,
     words.about,
     words.about_model,
     words.age,
+    words.chosen_model,
     words.day,
     words.file_size,
     words.in_zone,

@@ -82,6 +82,11 @@ class LiveReply:
         self._has_other_changes = True
         self._waiting.begin_retry(error, seconds, number)
 
+    def ask_another(self) -> None:
+        """Show that another model is asked, which the message names now."""
+        self._has_other_changes = True
+        self._waiting.ask_another()
+
     def begin_round(self) -> None:
         self._round += 1
 
@@ -95,7 +100,7 @@ class LiveReply:
         if key and not self._has_other_changes:
             changes = self._texts[key].changes(Work())
             return "".join([self._fragments.change(key, change) for change in changes])
-        self._has_other_changes = self._waiting.is_for_retry
+        self._has_other_changes = self._waiting.is_special
         work = Work()
         return self._fragments_of({key: text.changes(work) for key, text in self._texts.items()})
 
@@ -155,8 +160,8 @@ class LiveReply:
         if self._must_redraw:
             return self._redrawn()
         found = [one for key in self._order for one in self._fragments_of_region(key, changes)]
-        if self._waiting.is_for_retry and any(found):
-            self._waiting.end_retry()
+        if self._waiting.is_special and any(found):
+            self._waiting.end_special()
         found.insert(0, self._waiting.take_fragment())
         self._calls.forget_changes()
         if self._thinking_is_shown and self.message.reasoning_duration is not None:

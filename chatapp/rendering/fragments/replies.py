@@ -199,6 +199,11 @@ def waiting_fragment(reply: UUID, waiting: Waiting) -> str:
     return swap("innerHTML", f"#f{key_of_reply(reply)}", drawn)
 
 
+def by_fragment(message: Message) -> str:
+    """Name the model above a reply, and on its tab if replies are side by side."""
+    return swap("innerHTML", f".by-{message.pk}", draw("chat/_by.html", {"message": message}))
+
+
 def delay_fragment(reply: UUID, text: str) -> str:
     """Say below the text so far why nothing more arrives at the moment."""
     delay = draw("chat/_delay.html", {"text": text})

@@ -87,6 +87,12 @@ def model_name(reply: Message) -> str:
     return name_of(reply.upstream, reply.model)
 
 
+def chosen_model(reply: Message) -> str:
+    """Return the value in the model picker of the model that the person chose for the reply."""
+    choice = reply.chosen_model
+    return f"{choice.upstream}/{choice.name}" if choice else ""
+
+
 def usage_details(usage: Usage, ending: str = "") -> str:
     """List every known count (12 in, 4 of them from cache, 18 out) and how it was estimated."""
     if usage.provenance == Usage.Provenance.UNKNOWN:

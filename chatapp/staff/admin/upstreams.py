@@ -6,13 +6,14 @@ from asgiref.sync import async_to_sync
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 
 from chatapp import tools
 from chatapp.catalogue import endpoint_of
-from chatapp.models import AccessRule, Price, Upstream, User, audit
+from chatapp.models import AccessRule, Fallback, Price, Upstream, User, audit
 from chatapp.models.platform.addresses import origin_of
 from chatapp.staff.admin.inquiries import InquiringAdmin
 from chatapp.staff.admin.secret_forms import SecretForm, state_of_secret
@@ -92,9 +93,11 @@ def switch_demo_off(request: HttpRequest) -> None:
 def taken_along_by(upstream: Upstream) -> dict[str, Any]:
     """Return what is deleted with an upstream, as the audit log shows it."""
     prices = upstream.prices.filter(source=Price.Source.ADMINISTRATOR)
+    fallbacks = Fallback.objects.filter(Q(upstream=upstream) | Q(to_upstream=upstream))
     return {
         "access": AccessRule.objects.filter(upstream=upstream).as_record(),
         "prices": [price.as_set() for price in prices.select_related("upstream")],
+        "fallbacks": [f"{one.model}: {one}" for one in fallbacks.select_related("to_upstream")],
     }
 
 

@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from chatapp.staff.upstream_setup import parameter_views, views
+from chatapp.staff.upstream_setup import fallbacks, parameter_views, views
 
 MOVED = RedirectView.as_view(url="/settings/models/%(rest)s", http_method_names=["get", "head"])
 
@@ -31,6 +31,7 @@ urlpatterns = [
         parameter_views.forget_refusal,
         name="forget-parameter-refusal",
     ),
+    path("settings/models/<int:pk>/fallbacks/", fallbacks.fallbacks, name="upstream-fallbacks"),
     path("settings/models/<int:pk>/off/", views.turn_off, name="upstream-off"),
     path("settings/models/<int:pk>/delete/", views.delete, name="delete-upstream"),
     path("settings/models/<int:pk>/test/", views.test, name="test-upstream"),

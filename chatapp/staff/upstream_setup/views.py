@@ -22,6 +22,7 @@ from chatapp.db.primary_keys import parse_pk
 from chatapp.models import (
     AccessRule,
     BudgetAccount,
+    Fallback,
     Installation,
     Limit,
     ToolServer,
@@ -263,6 +264,7 @@ def _offer_page(request: HttpRequest, upstream: Upstream, **context: Any) -> Htt
         "listed": {model.id: model for model in found.models},
         "health": health,
         "days": DAYS,
+        "fallbacks": Fallback.objects.by_model(upstream),
         "tool_servers": ToolServer.objects.filter(enabled=True),
         "key": state_of_secret(upstream.api_key, upstream.secret_problem),
     }

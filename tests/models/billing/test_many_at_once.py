@@ -64,6 +64,61 @@ def test_of_fifty_prompts_in_two_processes_a_budget_for_ten_admits_ten(
     assert json.loads(said) == [[0, 10 * WHOLE]]
 
 
+FALL_BACK = """
+import django, json; django.setup()
+from django.conf import settings
+settings.DATABASES["default"].get("OPTIONS", {{}}).pop("pool", None)  # one connection per thread
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from uuid import UUID
+from django.db import connection
+from chatapp.models import ModelChoice, Prompt, Refused, Upstream, Usage, User
+from chatapp.models.conversations.failed_models import FailedModel
+from chatapp.models.conversations.takeovers import asked_of, take_over
+carol, gateway = User.objects.get(username="carol"), Upstream.objects.get(name="Gateway")
+together = Barrier(10)
+
+def fall_back(number):
+    connection.ensure_connection()
+    asked, other = ("m", "n") if number % 2 else ("n", "m")
+    turn = Prompt({text!r}, ModelChoice(gateway.pk, asked)).store(carol, UUID(int=1))
+    failed = FailedModel(gateway.pk, asked, asked, "unreachable")
+    together.wait()
+    try:
+        moved = take_over(
+            turn, asked_of(turn, ModelChoice(gateway.pk, other)), failed, Usage.nothing()
+        )
+        return moved.reply.model == other
+    finally:
+        connection.close()
+
+with ThreadPoolExecutor(10) as pool:
+    print(json.dumps(list(pool.map(fall_back, range(10)))))
+"""
+OF_EACH = """
+import django; django.setup()
+from chatapp.models import Limit, Upstream
+gateway = Upstream.objects.get()
+for model in ("m", "n"):
+    Limit.objects.create(
+        cap=10**9, measure="tokens", period="month", upstream=gateway, model=model
+    )
+"""
+
+
+def test_replies_that_fall_back_in_both_directions_at_once_keep_each_budget_exact(
+    site: Site,
+) -> None:
+    environment = site.copy()
+    _python(environment, SET_UP.format(cap=10**9)).communicate(timeout=60)
+    _python(environment, OF_EACH).communicate(timeout=60)
+    processes = [_python(environment, FALL_BACK.format(text=TEXT)) for _ in range(2)]
+    moved = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
+    assert moved == [[True] * 10] * 2
+    said, _ = _python(environment, ACCOUNT).communicate(timeout=60)
+    assert sorted(json.loads(said)) == [[0, 10 * WHOLE], [0, 10 * WHOLE], [0, 20 * WHOLE]]
+
+
 def _python(environment: dict[str, str], script: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-c", script],

@@ -4,8 +4,9 @@ import pytest
 
 from chatapp.realtime.generation.retries import (
     MAX_WAIT,
+    QUICK_WAIT,
     TRIES,
-    TemporaryFailure,
+    RequestFailed,
     backoff,
     is_worth_waiting,
     with_retries,
@@ -21,21 +22,34 @@ BUSY = busy(0.0)
 
 
 class Requests:
-    """Requests that fail `failures` times; records the announced retries."""
+    """Requests that fail `failures` times; records the announced retries.
 
-    def __init__(self, failures: int, error: UpstreamError = BUSY) -> None:
+    `others` is the number of fallbacks; the request succeeds as soon as one of them is asked.
+    """
+
+    def __init__(self, failures: int, error: UpstreamError | None = BUSY, others: int = 0) -> None:
         self.count = 0
         self.retries: list[tuple[UpstreamError, float, int]] = []
+        self.fallen_back_after: list[int] = []
         self._failures = failures
         self._error = error
+        self._others = others
 
-    async def ask(self) -> None:
+    async def run(self) -> None:
+        await with_retries(self._ask, self._on_retry, self._fall_back)
+
+    async def _ask(self) -> None:
         self.count += 1
         if self.count <= self._failures:
-            raise TemporaryFailure(self._error)
+            raise RequestFailed(self._error)
 
-    async def on_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
+    async def _on_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
         self.retries.append((error, seconds, number))
+
+    async def _fall_back(self, error: UpstreamError | None) -> bool:
+        assert error == self._error
+        self.fallen_back_after.append(self.count)
+        return len(self.fallen_back_after) <= self._others
 
 
 @pytest.mark.parametrize(("failures", "count"), [(0, 1), (1, 2), (2, 3), (9, TRIES)])
@@ -43,14 +57,14 @@ async def test_a_request_is_retried_until_it_succeeds_at_most_three_times(
     failures: int, count: int
 ) -> None:
     requests = Requests(failures)
-    await with_retries(requests.ask, requests.on_retry)
+    await requests.run()
     assert requests.count == count
     assert requests.retries == [(BUSY, 0.0, number) for number in range(2, count + 1)]
 
 
 async def test_the_wait_is_the_upstreams_retry_after() -> None:
     requests = Requests(1, busy(0.02))
-    await with_retries(requests.ask, requests.on_retry)
+    await requests.run()
     assert [seconds for _, seconds, _ in requests.retries] == [0.02]
 
 
@@ -60,11 +74,47 @@ def test_without_a_retry_after_the_shortest_wait_doubles() -> None:
 
 
 async def test_other_failures_are_raised() -> None:
-    async def fail() -> None:
-        raise ArithmeticError
+    class Broken(Requests):
+        async def _ask(self) -> None:
+            raise ArithmeticError
 
     with pytest.raises(ArithmeticError):
-        await with_retries(fail, Requests(0).on_retry)
+        await Broken(0).run()
+
+
+# Fallbacks
+
+
+async def test_a_quick_retry_comes_before_a_fallback() -> None:
+    requests = Requests(2, others=1)
+    await requests.run()
+    assert requests.fallen_back_after == [2]
+    assert [number for _, _, number in requests.retries] == [2]
+
+
+@pytest.mark.parametrize(
+    "error", [busy(QUICK_WAIT + 1), busy(MAX_WAIT + 1), UpstreamError(ErrorKind.UNAUTHORIZED), None]
+)
+async def test_nobody_waits_long_while_a_fallback_is_left(error: UpstreamError | None) -> None:
+    requests = Requests(1, error, others=1)
+    await requests.run()
+    assert (requests.count, requests.fallen_back_after, requests.retries) == (2, [1], [])
+
+
+async def test_the_tries_of_a_fallback_are_counted_from_the_beginning() -> None:
+    requests = Requests(9, others=2)
+    await requests.run()
+    assert requests.fallen_back_after == [2, 4, 6, 7]
+    assert requests.count == 2 + 2 + TRIES
+
+
+@pytest.mark.parametrize("error", [UpstreamError(ErrorKind.UNAUTHORIZED), None])
+async def test_without_a_fallback_a_lasting_failure_is_not_retried(
+    error: UpstreamError | None,
+) -> None:
+    requests = Requests(1, error)
+    await requests.run()
+    assert (requests.count, requests.retries) == (1, [])
 
 
 @pytest.mark.parametrize(

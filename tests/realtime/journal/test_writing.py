@@ -37,6 +37,21 @@ def test_a_saved_reply_leaves_no_file_and_a_stopped_process_no_folder(writing: W
     assert not writing.folder.exists()
 
 
+def test_when_another_model_is_asked_only_what_follows_counts(writing: Writing) -> None:
+    for _ in range(2):
+        writing.ask()
+        writing.segment.restart()  # before there is a file, and after
+        writing.ask()
+        writing.read(AnswerDelta("It is."))
+        kinds = [type(record) for record in records(writing.file.read_bytes())]
+        assert kinds[:3] == [Heading, RequestSent, EventsReceived]
+    assert len(kinds) == 3
+    assert writing.journal.size == writing.file.stat().st_size
+    writing.segment.discard()
+    writing.segment.restart()
+    assert not list(writing.folder.iterdir())
+
+
 @pytest.mark.parametrize("bound", ["MAX_BYTES", "MAX_PROCESS_BYTES"])
 def test_a_file_that_reaches_its_limit_is_switched_off(
     writing: Writing,

@@ -1,0 +1,122 @@
+"""Lets another model answer if the one that was asked fails before it has written anything.
+
+An administrator names the models (see `Fallback`). They are asked in that order. One is left out if
+the person may not ask it, if their budget doesn't allow it, or if it can't take the chat.
+"""
+
+import logging
+import re
+from functools import partial
+
+from django.db import InterfaceError, OperationalError
+
+from chatapp import metrics
+from chatapp.catalogue import name_of, takes_images
+from chatapp.models import Fallback, ModelChoice, Refused, Turn, Usage
+from chatapp.models.conversations.failed_models import FailedModel
+from chatapp.models.conversations.takeovers import asked_of, take_over
+from chatapp.realtime.generation.storing import stored
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.reply import Ending
+
+logger = logging.getLogger(__name__)
+
+PAYMENT_REQUIRED = 402
+# Failures of an upstream that another request would meet as well.
+OF_ANY_REQUEST = frozenset(
+    {
+        ErrorKind.UNREACHABLE,
+        ErrorKind.UNAUTHORIZED,
+        ErrorKind.RATE_LIMITED,
+        ErrorKind.NOT_FOUND,
+        ErrorKind.SERVER_ERROR,
+        ErrorKind.REDIRECTED,
+        ErrorKind.NOT_A_STREAM,
+        ErrorKind.EMPTY,
+        ErrorKind.TIMED_OUT,
+    }
+)
+_OF_PROMPT = re.compile(r"moderat|flagged|polic(y|ies)\b|safety", re.I)
+_IN_STREAM = re.compile(r"overload|rate.?limit|server.?error|unavailable|quota|capacity", re.I)
+
+
+def calls_for_another(error: UpstreamError | None) -> bool:
+    """Whether the upstream failed, and not the request. None is a connection that was lost.
+
+    What an upstream rejects because of its content goes to no other model.
+    """
+    if error is None:
+        return True
+    if error.status == 403 and _OF_PROMPT.search(f"{error.message} {error.code}"):
+        return False
+    is_named = error.kind is ErrorKind.STREAM_ERROR and _IN_STREAM.search(
+        f"{error.type} {error.code}"
+    )
+    is_unpaid = error.status == PAYMENT_REQUIRED
+    return error.kind in OF_ANY_REQUEST or error.may_pass or is_unpaid or bool(is_named)
+
+
+class Fallbacks:
+    """The models that may still answer a reply in place of the one that was asked."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._left: list[ModelChoice] | None = None  # read after the first failure
+
+    async def next(self, error: UpstreamError | None, spent: Usage) -> Turn | None:
+        """Give the reply to the next model that may answer it, and return its turn.
+
+        `spent` is what the model that failed cost. Returns None if no other model may answer.
+        """
+        if not calls_for_another(error):
+            return None
+        try:
+            return await stored(partial(self._next, error, spent))
+        except (OperationalError, InterfaceError) as failure:
+            logger.warning("No fallback is asked, because the database failed: %s", failure)
+            return None
+
+    def _next(self, error: UpstreamError | None, spent: Usage) -> Turn | None:
+        reply = self._turn.reply
+        assert reply.upstream
+        if self._left is None:
+            self._left = Fallback.objects.choices(reply.upstream.pk, reply.model)
+        failed = FailedModel(
+            reply.upstream.pk,
+            reply.model,
+            name_of(reply.upstream, reply.model),
+            error.kind if error else Ending.CUT_OFF,
+            error.status if error else None,
+        )
+        upstream = reply.upstream.name
+        while self._left:
+            choice = self._left.pop(0)
+            try:
+                turn = take_over(self._turn, self._asked(choice), failed, spent)
+            except Refused as refusal:
+                logger.info("The fallback %s is not asked: %s", choice.name, refusal)
+                continue
+            if turn is None:
+                return None
+            _report(failed, upstream, turn)
+            self._turn = turn
+            return turn
+        return None
+
+    def _asked(self, choice: ModelChoice) -> Turn:
+        """Return the turn as this model is asked it; raises `Refused`."""
+        asked = asked_of(self._turn, choice)
+        assert asked.reply.upstream
+        if asked.history.images and takes_images(asked.reply.upstream, choice.name) is False:
+            raise Refused("It takes no images.")
+        return asked
+
+
+def _report(failed: FailedModel, upstream: str, turn: Turn) -> None:
+    """Write a line without the error's message, which may quote a prompt."""
+    assert turn.reply.upstream
+    to = turn.reply.upstream.name
+    metrics.fallbacks.labels(upstream, to).inc()
+    fields = {"model": failed.model, "error": failed.kind, "status": failed.status or ""}
+    fields["fallback"] = f"{turn.reply.model} of {to}"
+    logger.warning("An upstream failed, and a fallback is asked", extra=fields)

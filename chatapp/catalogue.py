@@ -26,11 +26,14 @@ PATIENCE_SECONDS = 3.0  # how long a request for a list may take
 PAGE_SECONDS = 0.5  # how long a page waits for upstreams whose list is not known yet
 
 Key = tuple[int, str, str | None]
-Heard = Callable[[Upstream, Sequence[ListedModel]], Coroutine[Any, Any, None]]
+# Returns what else is known of the listed models.
+Heard = Callable[[Upstream, Sequence[ListedModel]], Coroutine[Any, Any, Sequence[ListedModel]]]
 
 # The upstreams' own lists, by their primary keys and the models' ids, as this process heard them
 # last. It has one catalogue, so a module variable will do.
 _listed: dict[int, dict[str, ListedModel]] = {}
+# The sizes of contexts that the price library knows and the lists lack, likewise.
+_known_contexts: dict[int, dict[str, int]] = {}
 
 
 @dataclass(frozen=True)
@@ -201,9 +204,15 @@ class Catalogue:
         if offer.models:
             _listed[upstream.pk] = {model.id: model for model in offer.models}
             if self._heard and (not before or before.models != offer.models):
-                task = asyncio.create_task(self._heard(upstream, offer.models))
+                task = asyncio.create_task(self._tell(self._heard, upstream, offer.models))
                 self._callbacks.add(task)  # keeps a reference; nobody awaits it
                 task.add_done_callback(self._callbacks.discard)
+
+    async def _tell(self, heard: Heard, upstream: Upstream, models: Sequence[ListedModel]) -> None:
+        known = await heard(upstream, models)
+        _known_contexts[upstream.pk] = {
+            model.id: model.context_tokens for model in known if model.context_tokens
+        }
 
     async def _request(self, upstream: Upstream) -> Offer:
         try:
@@ -241,6 +250,8 @@ def _described(upstream: Upstream, models: tuple[ListedModel, ...]) -> tuple[Lis
     """Return the models with what an administrator says about them, or their refusals."""
     if descriptions := upstream.descriptions:
         models = tuple(replace(one, description=descriptions.get(one.id, "")) for one in models)
+    if upstream.model_contexts or upstream.context_refusals or upstream.pk in _known_contexts:
+        models = tuple(_with_context(upstream, one) for one in models)
     if upstream.model_images or upstream.image_refusals:
         models = tuple(_with_images(upstream, one) for one in models)
     return models
@@ -249,6 +260,12 @@ def _described(upstream: Upstream, models: tuple[ListedModel, ...]) -> tuple[Lis
 def _with_images(upstream: Upstream, model: ListedModel) -> ListedModel:
     known = upstream.takes_images(model.id)
     return model if known is None else model.with_images(known)
+
+
+def _with_context(upstream: Upstream, model: ListedModel) -> ListedModel:
+    listed = model.context_tokens or _known_contexts.get(upstream.pk, {}).get(model.id)
+    tokens = upstream.context_of(model.id, listed)
+    return model if tokens == model.context_tokens else replace(model, context_tokens=tokens)
 
 
 def _key(upstream: Upstream) -> Key:

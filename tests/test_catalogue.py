@@ -160,8 +160,9 @@ async def test_the_callback_is_called_only_when_the_list_changes(
     monkeypatch.setattr(catalogue_module, "FRESH_SECONDS", 0.0)
     changes: list[Sequence[ListedModel]] = []
 
-    async def on_change(_: Upstream, listed: Sequence[ListedModel]) -> None:
+    async def on_change(_: Upstream, listed: Sequence[ListedModel]) -> Sequence[ListedModel]:
         changes.append(listed)
+        return [ListedModel(one.id, context_tokens=8192) for one in listed]
 
     client = UpstreamClient()
     catalogue = Catalogue(client, on_change)
@@ -169,6 +170,8 @@ async def test_the_callback_is_called_only_when_the_list_changes(
         await catalogue.offers(wait_for_all=True)
     await asyncio.sleep(0)
     assert len(changes) == 1
+    [offer] = await catalogue.offers()
+    assert [model.context_tokens for model in offer.models] == [8192] * len(upstream.models)
     await catalogue.aclose()
     await client.aclose()
 

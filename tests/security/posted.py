@@ -120,6 +120,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "settings/models/<int:pk>/fallbacks/": {
         **{"model": "one", "provider_1": "{spare}", "model_1": "two"},
     },
+    "settings/models/<int:pk>/contexts/": {"model": "one"},
     "settings/models/<int:pk>/": {"names": "two", "to": "groups", "groups": "{group}"},
     "settings/tools/new/": TOOL_SERVER,
     "settings/tools/<int:pk>/": TOOL_SERVER,
@@ -224,6 +225,9 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
     "people/<int:pk>/second-factor/": _app,
     "people/<int:pk>/end-hold/": _hold,
     "retention/": lambda house: house.objects.update(seal=seal(Retention(30, None, None))),
+    "settings/models/<int:pk>/contexts/": lambda house: Upstream.remember_context_refusal(
+        int(str(house.objects["upstream"])), "one", 8192
+    ),
     "settings/models/<int:pk>/images/": lambda house: Upstream.remember_image_refusal(
         int(str(house.objects["upstream"])), "one"
     ),

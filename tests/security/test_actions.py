@@ -153,6 +153,7 @@ ACTIONS = {
         ADMINISTRATOR, "upstream.changed", PASSWORD
     ),
     "settings/models/<int:pk>/fallbacks/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
+    "settings/models/<int:pk>/contexts/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/off/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/delete/": Gates(ADMINISTRATOR, "upstream.deleted", PASSWORD),
     "settings/models/<int:pk>/test/": Gates(ADMINISTRATOR, "upstream.checked", PASSWORD),

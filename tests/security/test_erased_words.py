@@ -94,6 +94,7 @@ NOT_THEIRS = {
     "Upstream name base_url api_key parameters offered_models model_descriptions": "the house's",
     "Upstream model_images image_refusals": "ids of models",
     "Upstream model_parameters parameter_refusals": "the house's, and names of fields",
+    "Upstream model_contexts context_refusals": "ids of models",
     "Usage price": "numbers",
     "Usage upstream_name model": "what was used, counted as nobody's",
     "User password": "a hash",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from django.db import transaction
 
 from chatapp.models.billing import handing_over, reservations
-from chatapp.models.billing.prices import Price
+from chatapp.models.billing.context_windows import context_window
 from chatapp.models.billing.usage import Usage
 from chatapp.models.conversations.failed_models import FailedModel
 from chatapp.models.conversations.messages import Message
@@ -35,7 +35,7 @@ def asked_of(turn: Turn, choice: ModelChoice) -> Turn:
     reply.upstream, reply.model = upstream, choice.name
     servers = tool_servers(upstream, person, turn.asked_with)
     asked = replace(turn, reply=reply, tool_servers=servers, reservation=None)
-    most = Price.context_of(upstream.pk, choice.name)
+    most = context_window(upstream, choice.name)
     if most and _size(asked).tokens(BYTES_PER_TOKEN, MIDDLE) > most:
         raise Refused(TOO_LONG)
     return asked

@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from chatapp.db.statements import Query, build
 from chatapp.models.accounts.users import User
 from chatapp.models.billing import reservations
-from chatapp.models.billing.prices import Price
+from chatapp.models.billing.context_windows import context_window
 from chatapp.models.billing.reservations import Reservation
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.branch_history import BranchHistory
@@ -348,7 +348,7 @@ def _check_contexts(
 ) -> None:
     """Raise `Refused` if files are too long for the context of a model, as far as it is known."""
     for reply in replies:
-        most = Price.context_of(reply.upstream_id, reply.model)
+        most = context_window(reply.upstream, reply.model)
         size = _prompt_size(Turn(before, prompt, reply, asked_with=asked_with))
         tokens = size.tokens(BYTES_PER_TOKEN, MIDDLE) if most else 0
         if most and tokens > most:

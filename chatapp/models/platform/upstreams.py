@@ -16,6 +16,7 @@ from chatapp.db.statements import Query
 from chatapp.models.accounts.access_rules import NOT_YOURS, AccessRule, model_is_open
 from chatapp.models.accounts.users import User
 from chatapp.models.platform.addresses import http_parts, names_an_account
+from chatapp.models.platform.context_settings import ContextSettings
 from chatapp.models.platform.image_settings import ImageSettings
 from chatapp.models.platform.parameter_settings import ParameterSettings
 from chatapp.models.refusals import Refused
@@ -84,7 +85,7 @@ class ModelChoice:
     name: str
 
 
-class Upstream(ImageSettings, ParameterSettings):
+class Upstream(ImageSettings, ContextSettings, ParameterSettings):
     """A server that speaks `POST {base_url}/chat/completions`, and the key it wants."""
 
     name = models.CharField(max_length=100)

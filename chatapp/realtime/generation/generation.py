@@ -240,3 +240,9 @@ class Generation:
             Upstream.remember_image_refusal(writer.upstream.pk, message.model)
         if writer.refused_fields:
             Upstream.remember_refusals(writer.upstream.pk, message.model, writer.refused_fields)
+        if writer.refused_context and (error := message.upstream_error):
+            Upstream.remember_context_refusal(
+                writer.upstream.pk, message.model, error.context_tokens
+            )
+        elif writer.upstream.is_outgrown(message.model, usage.prompt_tokens):
+            Upstream.forget_context_refusals(writer.upstream.pk, [message.model])

@@ -75,6 +75,7 @@ class Writer:
         self.refused_images = False
         self.refused_fields: list[str] = []  # of requests to this model
         self._turn = turn
+        self.refused_context = False
         self._person = turn.conversation.user_id
         self._history = turn.history
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
@@ -159,6 +160,10 @@ class Writer:
         self.others = [Reply(choice) for choice in range(1, options.choices)]
         await self._read_stream(options)
         error = self.reply.error
+        if error and error.exceeds_context:
+            self.refused_context = True
+            self.reply.error = replace(error, kind=ErrorKind.TOO_LONG)
+            return
         if self._has_arrived or (error is None and self.reply.ending is not Ending.CUT_OFF):
             return
         if error is None:

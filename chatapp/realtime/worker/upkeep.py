@@ -38,20 +38,23 @@ async def release_holds() -> None:
         pass
 
 
-async def keep_prices(upstream: Upstream, listed: Sequence[ListedModel]) -> None:
+async def keep_prices(upstream: Upstream, listed: Sequence[ListedModel]) -> Sequence[ListedModel]:
     """Store the prices in an upstream's model list when they have changed.
 
-    For models listed without a price, store the price library's figures if it knows the gateway.
+    For models listed without a price, store the price library's figures if it knows the gateway,
+    and return them.
     """
     unpriced = [one.id for one in listed if one.price is None]
     try:
         await stored(partial(Price.hear, upstream.pk, listed))
         if known := await known_prices(upstream.base_url, unpriced):
             await stored(partial(Price.hear, upstream.pk, known, Price.Source.LIBRARY))
+        return known
     except Error as error:
         logger.warning("Could not store model prices; the next model list retries: %s", error)
     except (OSError, ValueError) as error:
         logger.warning("Could not look up the prices of %s's models: %s", upstream, error)
+    return ()
 
 
 async def run_upkeep(*chores: Chore) -> None:

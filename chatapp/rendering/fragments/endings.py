@@ -19,6 +19,7 @@ class Notice:
     is_error: bool = False
     needs_images: bool = False  # from another model
     without: tuple[str, ...] = ()  # the names of parameters that the model refused
+    is_too_long: bool = False  # for the model's context
 
     @property
     def without_words(self) -> str:
@@ -70,6 +71,8 @@ FAILED = {
     "Answer with a model that takes images.",
     ErrorKind.NO_PARAMETER: "This model doesn't accept a parameter of this chat. Your message is "
     "kept. Retry without it, or change the chat's parameters.",
+    ErrorKind.TOO_LONG: "This chat is too long for the model. Your message is kept. Leave out or "
+    "summarise the oldest part and retry, or choose a model with a larger context.",
     ErrorKind.FILE_LOST: "A file of this chat is no longer stored, so nothing was sent to the "
     "model. Your message is kept. Edit it without the file, or tell an administrator.",
     ErrorKind.FILE_UNREADABLE: "The files of this chat can't be read right now, so nothing was "
@@ -141,8 +144,14 @@ def _failed(message: Message, error: UpstreamError | None, kept: str) -> Notice:
             f"{model_name(message)} doesn't accept {_refused(without, error.code)}. {_NOTHING_SENT}"
         )
     status = f"{error.status} " if error.status else ""
-    needs_images = error.kind is ErrorKind.NO_IMAGES
-    return Notice(text + kept, f"{status}{error.message}".strip(), True, needs_images, without)
+    return Notice(
+        text + kept,
+        f"{status}{error.message}".strip(),
+        is_error=True,
+        needs_images=error.kind is ErrorKind.NO_IMAGES,
+        is_too_long=error.kind is ErrorKind.TOO_LONG,
+        without=without,
+    )
 
 
 def _refused(names: tuple[str, ...], value: str) -> str:

@@ -14,6 +14,7 @@ from chatapp.staff.admin.upstreams import UpstreamForm
 from chatapp.staff.people.forms import GivenForm
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
+from chatapp.upstream.wire.context_refusals import MAX_WINDOW, MIN_WINDOW
 
 UNREADABLE = (
     "The stored key can't be read, because SECRET_KEY has changed since it was saved. Enter the "
@@ -21,7 +22,7 @@ UNREADABLE = (
 )
 MAX_NAME_LENGTH = 100
 MAX_DESCRIPTION_LENGTH = 200
-MAX_SHOWN = 240  # models to tick: Django accepts 1,000 fields, and each model has four
+MAX_SHOWN = 190  # models to tick: Django accepts 1,000 fields, and each model has five
 TAKES_IMAGES = {"yes": True, "no": False}
 
 
@@ -146,6 +147,16 @@ class OfferForm(GivenForm):
                     ),
                     widget=forms.Select({"id": f"id_images_{number}"}),
                 )
+                self.fields[_context_of(one)] = forms.IntegerField(
+                    label=f"Context of {one} in tokens",
+                    required=False,
+                    min_value=MIN_WINDOW,
+                    max_value=MAX_WINDOW,
+                    initial=(upstream.model_contexts or {}).get(one),
+                    widget=forms.NumberInput(
+                        {"id": f"id_context_{number}", "placeholder": "Context: as listed"}
+                    ),
+                )
         else:
             del self.fields["which"], self.fields["models"]
             self.fields["names"].required = True
@@ -175,6 +186,11 @@ class OfferForm(GivenForm):
         entered = {one: TAKES_IMAGES.get(self.cleaned_data[_images_of(one)]) for one in self._shown}
         return {one: takes for one, takes in {**before, **entered}.items() if takes is not None}
 
+    def contexts_after(self, before: Mapping[str, int]) -> dict[str, int]:
+        """Return the sizes of contexts that the administrator entered, by model."""
+        entered = {one: self.cleaned_data[_context_of(one)] for one in self._shown}
+        return {one: tokens for one, tokens in {**before, **entered}.items() if tokens}
+
     @property
     def _shown(self) -> Sequence[str]:
         """The models that the form has fields for."""
@@ -185,7 +201,7 @@ class OfferForm(GivenForm):
         """Each model with whether it is ticked, and its other fields."""
         ticked = set(self["models"].value() or ())
         for one, _ in self.fields["models"].choices:  # type: ignore[attr-defined]
-            names = _name_of(one), _description_of(one), _images_of(one)
+            names = _name_of(one), _description_of(one), _images_of(one), _context_of(one)
             yield one, one in ticked, [self[name] for name in names]
 
 
@@ -201,6 +217,11 @@ def _description_of(model: str) -> str:
 def _images_of(model: str) -> str:
     """Return the name of the field that says whether a model takes images."""
     return f"images {model}"
+
+
+def _context_of(model: str) -> str:
+    """Return the name of the field for the size of a model's context."""
+    return f"context {model}"
 
 
 def _name_of(model: str) -> str:

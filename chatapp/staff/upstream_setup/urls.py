@@ -32,6 +32,11 @@ urlpatterns = [
         name="forget-parameter-refusal",
     ),
     path("settings/models/<int:pk>/fallbacks/", fallbacks.fallbacks, name="upstream-fallbacks"),
+    path(
+        "settings/models/<int:pk>/contexts/",
+        views.forget_context_refusal,
+        name="forget-context-refusal",
+    ),
     path("settings/models/<int:pk>/off/", views.turn_off, name="upstream-off"),
     path("settings/models/<int:pk>/delete/", views.delete, name="delete-upstream"),
     path("settings/models/<int:pk>/test/", views.test, name="test-upstream"),

@@ -106,13 +106,16 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
     upstream.offered_models, upstream.enabled = form.offered_models, True
     upstream.model_descriptions = form.descriptions_after(upstream.descriptions)
     upstream.model_images = form.images_after(upstream.model_images or {})
+    upstream.model_contexts = form.contexts_after(upstream.model_contexts or {})
     after = _offered(upstream)
     decided = after["model_images"].items() - before["model_images"].items()
+    entered = after["model_contexts"].items() - before["model_contexts"].items()
     target: dict[str, Any] = {"upstream": upstream, "model": ""}
     before_access = AccessRule.objects.given_to(**target)
     with transaction.atomic():
         upstream.save(update_fields=list(after))
         Upstream.forget_image_refusals(pk, {model for model, _ in decided})
+        Upstream.forget_context_refusals(pk, {model for model, _ in entered})
         AccessRule.objects.give(form.chosen, **target)
         access = AccessRule.objects.given_to(**target)
         record(request, "access.changed", upstream, model="", before=before_access, after=access)
@@ -168,6 +171,22 @@ def forget_image_refusal(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @administrators_only
+def forget_context_refusal(request: HttpRequest, pk: int) -> HttpResponse:
+    """Forget that a model has refused a long request, and the size of the context that it said."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("upstream-offer", args=[pk]))
+    upstream, model = get_object_or_404(Upstream, pk=pk), request.POST.get("model", "")
+    if model in upstream.refused_contexts:
+        with transaction.atomic():
+            Upstream.forget_context_refusals(pk, [model])
+            detail = {"before": {"refused_context": model}, "after": {"refused_context": ""}}
+            record(request, "upstream.changed", upstream, **detail)
+    messages.success(request, "Forgotten. The size of its context is as listed again.")
+    return redirect("upstream-offer", pk)
+
+
+@require_POST
+@administrators_only
 def turn_off(request: HttpRequest, pk: int) -> HttpResponse:
     """Stop offering the models of an upstream. Running replies continue."""
     if not is_confirmed(request):
@@ -210,6 +229,7 @@ def _offered(upstream: Upstream) -> dict[str, Any]:
         "offered_models": upstream.offered_models,
         "model_descriptions": dict(upstream.descriptions),
         "model_images": dict(upstream.model_images or {}),
+        "model_contexts": dict(upstream.model_contexts or {}),
         "enabled": upstream.enabled,
     }
 

@@ -89,6 +89,10 @@ _BY_ERROR_KIND = {
         "It refuses a parameter of the request",
         "Remove the parameter from the upstream's request settings.",
     ),
+    ErrorKind.TOO_LONG: (
+        "It says that a short request is too long",
+        "Check the size of the context that it runs the model with.",
+    ),
     ErrorKind.FILE_LOST: _FILES,
     ErrorKind.FILE_UNREADABLE: _FILES,
 }

@@ -114,7 +114,8 @@ def _message_of(by_name: Mapping[str, Any], depth: int) -> str:
     location = by_name.get("loc")
     if message and isinstance(location, list):  # FastAPI: the invalid field
         return f"{'.'.join(text_of(step) for step in location)}: {message}"
-    return message
+    context = by_name.get("nctx")  # llama.cpp: the size of the context that was exceeded
+    return f"{message} (n_ctx: {context})" if message and isinstance(context, int) else message
 
 
 def _with_provider(message: str, metadata: object, depth: int) -> str:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from chatapp.upstream.wire.content_refusals import says_no_images, says_only_text
+from chatapp.upstream.wire.context_refusals import says_too_long, window_in
 from chatapp.upstream.wire.error_bodies import details_of, text_of
 from chatapp.upstream.wire.retry_delays import delay_of_body, delay_of_headers
 
@@ -21,6 +22,7 @@ MAX_MESSAGE_LENGTH = 500
 _MAX_NAME_LENGTH = 100
 _PERMANENT = frozenset({"insufficient_quota"})  # a 429 for which waiting does not help
 _NOT_ABOUT_CONTENT = (401, 403, 408, 413, 429)  # statuses
+_NOT_ABOUT_LENGTH = (401, 403, 408, 429)
 _ERROR_MEMBERS = ("error", "errors", "detail", "error_msg", "error_message", "error_code", "fault")
 MIN_SECRET_LENGTH = 8  # don't redact placeholders such as "none", which occur in messages
 
@@ -48,6 +50,7 @@ class ErrorKind(StrEnum):
     # The model refused parameters of the chat: `param` has their names, and `code` the value if it
     # may take others.
     NO_PARAMETER = "no_parameter"
+    TOO_LONG = "too_long"  # the request exceeds the model's context
     FILE_LOST = "file_lost"  # a file that should have been sent; nothing was
     FILE_UNREADABLE = "file_unreadable"  # the storage of files failed; nothing was sent
 
@@ -57,6 +60,7 @@ NOT_OF_UPSTREAM = frozenset(
     {
         ErrorKind.NO_IMAGES,
         ErrorKind.NO_PARAMETER,
+        ErrorKind.TOO_LONG,
         ErrorKind.FILE_LOST,
         ErrorKind.FILE_UNREADABLE,
     }
@@ -119,6 +123,20 @@ class UpstreamError:
     def refuses_parts(self) -> bool:
         """Whether the upstream said that a content must be a text and not a list of parts."""
         return self.status not in _NOT_ABOUT_CONTENT and says_only_text(self.message)
+
+    @property
+    def exceeds_context(self) -> bool:
+        """Whether the upstream said that the request is too long for the model."""
+        return self.status not in _NOT_ABOUT_LENGTH and says_too_long(self._words)
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The size of the model's context, if the upstream said it."""
+        return window_in(self._words)
+
+    @property
+    def _words(self) -> str:
+        return f"{self.message} {self.type} {self.code}"
 
 
 class UpstreamFailed(Exception):

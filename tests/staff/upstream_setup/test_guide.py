@@ -200,6 +200,34 @@ async def test_an_administrators_word_about_images_outweighs_the_list_and_a_refu
     assert await shown() == ["yes", ""]
 
 
+async def test_an_administrators_figure_for_a_context_outweighs_the_list_and_a_refusal(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    listed = [{"id": "one", "context_length": 8192}, {"id": "two"}]
+    upstream.fail_models(200, {"data": listed})
+    path = await connect(olives, upstream.base_url)
+    team = await Upstream.objects.aget(name="Team")
+
+    async def shown() -> list[str]:
+        page = parse((await olives.get("/")).content.decode())
+        options = [page.find("option", value=f"{team.pk}/{model}") for model in ("one", "two")]
+        return [option.attributes.get("data-context", "") for option in options]
+
+    offer = {"which": "all", "to": "everybody"}
+    await olives.post(path, offer)
+    assert await shown() == ["8192", ""]
+    for model in ("one", "two"):
+        await database_sync_to_async(Upstream.remember_context_refusal)(team.pk, model, 4096)
+    assert await shown() == ["4096", "4096"]
+    assert "Forget the size that two refused" in (await olives.get(path)).content.decode()
+    await olives.post(path, offer | {"context one": "16384"})
+    assert await shown() == ["16384", "4096"]
+    await olives.post(f"{path}contexts/", {"model": "two"})
+    assert await shown() == ["16384", ""]
+    refused = await olives.post(path, offer | {"context one": "0"})
+    assert "greater than or equal to 256" in refused.content.decode()
+
+
 async def test_models_can_be_entered_if_the_upstream_does_not_list_them(
     olives: AsyncClient, upstream: FakeUpstream
 ) -> None:

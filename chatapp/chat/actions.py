@@ -12,20 +12,25 @@ from channels.db import database_sync_to_async
 from django import forms
 from django.db import OperationalError
 
-from chatapp.chat import branching, submission
+from chatapp.chat import branching, leaving_out, submission
 from chatapp.chat.fields import Fields
 from chatapp.chat.forms import (
     ContinueForm,
     DecisionForm,
     DeleteForm,
     EditForm,
+    EditSummaryForm,
     ForkForm,
+    LeaveOutForm,
     PromptForm,
     RestoreForm,
     RetryForm,
+    SendAgainForm,
     ShownThread,
     StepForm,
     StopForm,
+    StopSummaryForm,
+    SummariseForm,
     WatchForm,
 )
 from chatapp.chat.thread_sync import ThreadSync
@@ -101,6 +106,15 @@ class Actions:
     async def fork(self, form: ForkForm) -> None:
         await branching.fork(self._viewer, form.parsed)
 
+    async def change_context(self, form: LeaveOutForm | SendAgainForm | EditSummaryForm) -> None:
+        await leaving_out.change(self._viewer, form.parsed)
+
+    async def summarise(self, form: SummariseForm) -> None:
+        await leaving_out.summarise(self._viewer, form.parsed)
+
+    async def stop_summary(self, form: StopSummaryForm) -> None:
+        leaving_out.cancel(self._viewer, form.cleaned_data["conversation"])
+
     async def stop(self, form: StopForm) -> None:
         stop = form.parsed
         for running in self._running(stop.conversation):
@@ -171,6 +185,11 @@ ACTIONS: Mapping[str, Action[Any]] = {
     "delete": Action(DeleteForm, Actions.delete),
     "restore": Action(RestoreForm, Actions.restore),
     "fork": Action(ForkForm, Actions.fork),
+    "leave_out": Action(LeaveOutForm, Actions.change_context),
+    "send_again": Action(SendAgainForm, Actions.change_context),
+    "edit_summary": Action(EditSummaryForm, Actions.change_context),
+    "summarise": Action(SummariseForm, Actions.summarise),
+    "stop_summary": Action(StopSummaryForm, Actions.stop_summary),
     "stop": Action(StopForm, Actions.stop, is_always_taken=True),
     "allow": Action(DecisionForm, Actions.allow),
     "deny": Action(DecisionForm, Actions.deny),

@@ -66,7 +66,8 @@ async def lines_of(
     """
     for conversation in conversations:
         await database_sync_to_async(person_of)(session_key)
-        record = json.dumps(_conversation_record(conversation), ensure_ascii=False)
+        described = await database_sync_to_async(_conversation_record)(conversation)
+        record = json.dumps(described, ensure_ascii=False)
         yield f'{record[:-1]}, "messages": ['
         pks, separator = await database_sync_to_async(_ids)(conversation, with_deleted), ""
         for start in range(0, len(pks), AT_ONCE):
@@ -101,6 +102,27 @@ def _conversation_record(conversation: Conversation) -> dict[str, object]:
         "is_pinned": conversation.is_pinned,
         "is_temporary": conversation.is_temporary,
         "project": conversation.project.name if conversation.project else None,
+        **_left_out(conversation),
+    }
+
+
+def _left_out(conversation: Conversation) -> dict[str, object]:
+    """Return what models are not sent of the conversation, and the summaries in its place."""
+    if not conversation.cut_changes:
+        return {}
+    cuts = conversation.context_cuts.select_related("upstream").defer("upstream__api_key")
+    return {
+        "left_out": [
+            {
+                "through": str(cut.message_id) if cut.message_id else None,
+                "summary": cut.summary,
+                "upstream": cut.upstream.name if cut.upstream else "",
+                "model": cut.model,
+                "is_edited": cut.is_edited,
+                "created_at": cut.created_at.isoformat(),
+            }
+            for cut in cuts.order_by("created_at")
+        ]
     }
 
 

@@ -17,11 +17,15 @@ from chatapp.models import (
     Continuation,
     Deletion,
     Edit,
+    EditSummary,
     Fork,
+    LeaveOut,
     ModelChoice,
     Prompt,
     Restoration,
     Retry,
+    SendAgain,
+    Summarise,
 )
 from chatapp.models.platform.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
@@ -269,6 +273,66 @@ class ForkForm(forms.Form):
         return Fork(self.cleaned_data["message"])
 
 
+class LeaveOutForm(AskForm):
+    """Don't send the oldest part of a branch any more: up to `message`, or as much as needed.
+
+    `parent` is the last message of the branch.
+    """
+
+    conversation = forms.UUIDField()
+    parent = forms.UUIDField(required=False)
+    message = forms.UUIDField(required=False)
+
+    @property
+    def parsed(self) -> LeaveOut:
+        clean = self.cleaned_data
+        return LeaveOut(clean["conversation"], clean["parent"], clean["model"], clean["message"])
+
+
+class SendAgainForm(forms.Form):
+    """Send again what was left out."""
+
+    cut = forms.UUIDField()
+
+    @property
+    def parsed(self) -> SendAgain:
+        return SendAgain(self.cleaned_data["cut"])
+
+
+class EditSummaryForm(forms.Form):
+    """Replace the text of a summary."""
+
+    cut = forms.UUIDField()
+    summary = MultilineField(required=False)
+
+    @property
+    def parsed(self) -> EditSummary:
+        summary = self.cleaned_data["summary"].encode("utf-8", "replace").decode("utf-8")
+        return EditSummary(self.cleaned_data["cut"], summary)
+
+
+class SummariseForm(AskForm):
+    """Let the model `by` summarise the oldest part of a branch, or all of it for a new chat."""
+
+    conversation = forms.UUIDField()
+    parent = forms.UUIDField(required=False)
+    by = ModelField()
+    new = forms.BooleanField(required=False)
+
+    @property
+    def parsed(self) -> Summarise:
+        clean = self.cleaned_data
+        return Summarise(
+            clean["conversation"], clean["by"], clean["parent"], clean["model"], clean["new"]
+        )
+
+
+class StopSummaryForm(forms.Form):
+    """Cancel the summary that is being written of a conversation."""
+
+    conversation = forms.UUIDField()
+
+
 class StopForm(forms.Form):
     """Stop replies of a conversation; there is none if the page shows no conversation yet."""
 
@@ -328,6 +392,11 @@ FORMS = (
     DeleteForm,
     RestoreForm,
     ForkForm,
+    LeaveOutForm,
+    SendAgainForm,
+    EditSummaryForm,
+    SummariseForm,
+    StopSummaryForm,
     StepForm,
     WatchForm,
 )

@@ -18,13 +18,16 @@ from chatapp.models.billing.prices import Price
 from chatapp.models.billing.usage import Usage
 from chatapp.models.conversations import ledger, sequence  # noqa: F401 - imported for their post_migrate receivers
 from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
+from chatapp.models.conversations.context_cuts import ContextCut
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.deletions import Deleted, Deletion, Restoration
 from chatapp.models.conversations.feedback import Feedback
 from chatapp.models.conversations.forks import Fork
 from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.leaving_out import EditSummary, LeaveOut, SendAgain
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.projects import Project
+from chatapp.models.conversations.summaries import PlannedSummary, Summarise
 from chatapp.models.conversations.temporary import TemporaryHold
 from chatapp.models.conversations.thread_pages import ThreadPage
 from chatapp.models.conversations.turns import Continuation, Edit, Prompt, Retry, Turn
@@ -72,6 +75,7 @@ __all__ = [
     "CacheEntry",
     "ChatSettings",
     "ClaimedGroup",
+    "ContextCut",
     "Continuation",
     "Conversation",
     "ConversationFacet",
@@ -81,12 +85,14 @@ __all__ = [
     "Deletion",
     "Device",
     "Edit",
+    "EditSummary",
     "Fallback",
     "Feedback",
     "FileContent",
     "Fork",
     "Installation",
     "Invitation",
+    "LeaveOut",
     "LegalHold",
     "Limit",
     "Logo",
@@ -98,6 +104,7 @@ __all__ = [
     "Opening",
     "PageImage",
     "Permitted",
+    "PlannedSummary",
     "Preset",
     "PresetGrant",
     "PresetVersion",
@@ -126,9 +133,11 @@ __all__ = [
     "SampleMember",
     "SavedPrompt",
     "SearchEntry",
+    "SendAgain",
     "StillStreaming",
     "StoredFile",
     "Suggestion",
+    "Summarise",
     "TemporaryHold",
     "ThreadPage",
     "ToolServer",

@@ -19,7 +19,7 @@ document.addEventListener("click", ({ target }) => {
   const button = target.closest?.(`[popovertarget="message-menu"]${OURS}`);
   if (!button) return;
   opener = button;
-  menu.querySelector("[data-retry-with]").hidden = !button.dataset.model;
+  for (const item of menu.querySelectorAll("[data-retry-with], [data-leave-out]")) item.hidden = !button.dataset.model;
 }, true);
 
 menu.addEventListener("click", ({ target }) => {
@@ -45,7 +45,8 @@ function retryWith(isFit) {
 }
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { message: { values } } }) => {
-  if (["fork", "delete"].includes(values.action)) values.message = opener.dataset.about;
+  const isToHere = values.action === "leave_out" && "message" in values;
+  if (isToHere || ["fork", "delete"].includes(values.action)) values.message = opener.dataset.about;
   if (values.action === "retry" && !values.reply) {
     Object.assign(values, { reply: opener.dataset.about, model });
   }

@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
 from chatapp.chat import exports
-from chatapp.models import Conversation, Feedback, Message, Upstream, User
+from chatapp.models import ContextCut, Conversation, Feedback, Message, Upstream, User
 from tests.support.stored import answered, end, reply_of, started_by
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +53,21 @@ async def test_an_export_contains_every_branch(
     assert messages[1]["feedback"]["rating"] == "down"
     assert [message for message in messages if "feedback" in message] == [messages[1]]
     assert messages[2]["parent"] == messages[1]["parent"] == messages[0]["id"]
+
+
+async def test_an_export_says_what_is_left_out_and_contains_the_summary(
+    alices: Client, sky: Conversation
+) -> None:
+    assert "left_out" not in (await downloaded(alices, sky.pk))[0]
+    reply = await sky.messages.filter(role="assistant").afirst()
+    assert reply
+    await ContextCut.objects.acreate(conversation=sky, message=reply, summary="So far", model="m")
+    await Conversation.objects.filter(pk=sky.pk).aupdate(cut_changes=1)
+    [line] = await downloaded(alices, sky.pk)
+    left_out: Any = line["left_out"]
+    [cut] = left_out
+    assert (cut["through"], cut["summary"]) == (str(reply.pk), "So far")
+    assert (cut["model"], cut["is_edited"]) == ("m", False)
 
 
 async def test_an_export_excludes_other_people_and_the_trash(

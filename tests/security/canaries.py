@@ -42,6 +42,7 @@ MEMBERS, EVERYBODY = only(*CAST[1:]), only(*CAST, *FORMER)
 
 FILLED = {
     "Conversation title": HERS,
+    "ContextCut summary": HERS,
     "Feedback note": HERS,
     "Message content reasoning refusal model": HERS,
     "Message failed_models_record": HERS,
@@ -103,6 +104,7 @@ UNFILLED = {
     "FileContent label media_type unit": "one of a few",
     "FileContent page_ends": "numbers",
     "Conversation indexed_title": "the title as indexed",
+    "ContextCut model": "an id, as in `Upstream offered_models`",
     "ConversationFacet fact": "derived from messages by triggers",
     "DailyUsage upstream_name model": "summed up from `Usage` by triggers",
     "Device session_key": "a session key; it is never shown",
@@ -246,6 +248,7 @@ def fill(alice: int) -> dict[str, Text]:
 
 OF_ALICE = {
     "Attachment": "user",
+    "ContextCut": "conversation__user",
     "Conversation": "user",
     "Device": "user",
     "Feedback": "message__conversation__user",

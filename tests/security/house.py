@@ -24,6 +24,7 @@ from chatapp.models import (
     AuditHead,
     CacheEntry,
     ChatSettings,
+    ContextCut,
     Conversation,
     Device,
     Feedback,
@@ -160,6 +161,9 @@ def furnish(alice: User) -> House:
     Memory.objects.create(user=alice, about=PRIVATE[0], answers=PRIVATE[1])
     files = attach_files(conversation, prompt)
     Feedback.give(reply, Feedback.Rating.UP, PRIVATE[4])
+    ContextCut.objects.create(
+        conversation=conversation, message=reply, summary=PRIVATE[2], upstream=upstream, model="one"
+    )
     Installation.objects.create(pk=1, accent="#7a1fa2")
     Logo.objects.create(media_type="image/webp", data=b"RIFF")
     User.objects.create_user("stan", password=PASSWORD, is_staff=True)

@@ -7,7 +7,7 @@ import pytest
 from pytest_django import Settings
 
 from chatapp.chat.actions import ACTIONS
-from chatapp.models import Message, Upstream
+from chatapp.models import ContextCut, Message, Upstream
 from tests.security.canaries import WORD
 from tests.security.house import CAST, FORMER
 from tests.security.test_canaries import Canaries, filled  # noqa: F401 - a fixture
@@ -54,9 +54,10 @@ async def running(filled: Canaries) -> Running:  # noqa: F811 - not a fixture
     reply = filled.house.reply
     upstream = await Upstream.objects.aget()
     model = next(iter(upstream.named_models))
-    return Running(
-        str(reply.conversation_id), str(reply.parent_id), str(reply.pk), f"{upstream.pk}/{model}"
-    )
+    cut = await ContextCut.objects.aget()
+    conversation, prompt = str(reply.conversation_id), str(reply.parent_id)
+    model = f"{upstream.pk}/{model}"
+    return Running(conversation, prompt, str(reply.pk), model, str(cut.pk))
 
 
 async def alice_goes_on(canaries: Canaries, tab: Tab, hers: Running) -> None:

@@ -23,7 +23,16 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp.accounts import erasures
-from chatapp.models import Attachment, Conversation, Message, ReplyImage, User, audit, reindex
+from chatapp.models import (
+    Attachment,
+    ContextCut,
+    Conversation,
+    Message,
+    ReplyImage,
+    User,
+    audit,
+    reindex,
+)
 from chatapp.models.files import storage
 from chatapp.realtime.worker import worker
 from chatapp.realtime.worker.housekeeping import clean_up
@@ -57,6 +66,7 @@ NOT_THEIRS = {
     "AuditHead link key mac": "hashes",
     "CacheEntry cache_key value": "counts of attempts, by hashes",
     "ContentType app_label model": "names of ours",
+    "ContextCut model": "an id of a model",
     "UpstreamFailure kind": "a word of ours",
     "AccessRule model": "the house's",
     "DailyUsage upstream_name model": "what was used, counted as nobody's",
@@ -253,6 +263,8 @@ class Company:
         reply = Message.objects.filter(conversation=conversation, role="assistant").latest("pk")
         note = {"rating": "down", "note": words("what she thinks of a reply")}
         done_at(carols, f"/replies/{reply.pk}/feedback/", **note)
+        cut = {"conversation_id": conversation, "message": reply, "summary": words("a summary")}
+        ContextCut.objects.create(**cut)
         self.attach(conversation)
         carols.post("/files/", {"name": words("a file that never arrives"), "size": 9})
         carols.get("/search/", {"q": words("what she searches for")})

@@ -16,10 +16,12 @@ from chatapp.chat.sidebar import LIST
 from chatapp.library.parameter_form import ParameterForm
 from chatapp.models import (
     Attachment,
+    ContextCut,
     Conversation,
     Deleted,
     Limit,
     Message,
+    PlannedSummary,
     Project,
     ReviewPolicy,
     ThreadPage,
@@ -28,6 +30,7 @@ from chatapp.models import (
 )
 from chatapp.models.billing.limits import Measure, Period
 from chatapp.models.billing.quota_usage import QuotaUsage, warning
+from chatapp.models.conversations.branch_history import BranchHistory
 from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.models.refusals import OverLimit
 from chatapp.rendering import fragments
@@ -54,7 +57,10 @@ def drawn(text: str) -> str:
     prompt = Message(pk=PROMPT, role="user", content=text, conversation=conversation)
     reply = replied(text, conversation)
     upstream = Upstream(pk=1, name=text)
-    view = ThreadPage(conversation, [prompt, reply], has_earlier=True, has_later=True)
+    cut = ContextCut(message=reply, summary=text, model=text, upstream=Upstream(name=text))
+    view = ThreadPage(conversation, [prompt, reply], has_earlier=True, has_later=True, cut=cut)
+    written = (reply.pk, BranchHistory(), upstream, text, None, False, None)
+    planned = PlannedSummary(REPLY, conversation, *written)
     models = (ListedModel(text, text, 1000),)
     offers = [Offer(upstream, models), Offer(upstream, models), Offer(upstream, (), text)]
     return "".join(
@@ -79,7 +85,8 @@ def drawn(text: str) -> str:
             ),
             draw("chat/_request.html", {"problem": text}),
             draw("chat/_confidence.html", {"tokens": [{"text": text, "title": text, "band": 1}]}),
-            fragments.review_html([prompt, reply], html_of, {reply.pk: [text]}),
+            fragments.review_html([prompt, reply], html_of, {reply.pk: [text]}, {reply.pk: cut}),
+            fragments.summary_progress_fragment(planned, 3),
         ]
     )
 

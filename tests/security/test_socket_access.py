@@ -18,7 +18,7 @@ from django.test import Client
 
 from chatapp.chat.actions import ACTIONS
 from chatapp.close_codes import CloseCode
-from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.models import ContextCut, Conversation, Message, Upstream, User
 from chatapp.realtime.generation import generation
 from tests.conftest import signed_in
 from tests.security.house import everything
@@ -43,6 +43,7 @@ class Running:
     prompt: str
     reply: str
     model: str
+    cut: str  # at the reply
 
     def attempts(self) -> dict[str, tuple[dict[str, Any], str]]:
         """By action: what an attacker who knows all ids sends, and the text of the response."""
@@ -57,6 +58,11 @@ class Running:
             "delete": ({"message": self.prompt}, NOT_HERE),
             "restore": ({"message": self.prompt}, NOT_HERE),
             "fork": ({"message": self.prompt}, NOT_HERE),
+            "leave_out": (here | {"message": self.reply}, NOT_HERE),
+            "send_again": ({"cut": self.cut}, NOT_HERE),
+            "edit_summary": ({"cut": self.cut, "summary": "Mine"}, NOT_HERE),
+            "summarise": (here | {"parent": self.reply, "by": self.model}, NOT_HERE),
+            "stop_summary": (here, NOTHING),
             "stop": (here, NOTHING),
             "allow": (call, NOTHING),
             "deny": (call, NOTHING),
@@ -76,7 +82,11 @@ async def running(
     await tab.until(ANSWER)
     message = await Message.objects.aget(pk=reply)
     model = f"{connected.pk}/{message.model}"
-    return Running(str(message.conversation_id), str(message.parent_id), str(reply), model)
+    cut = await ContextCut.objects.acreate(
+        conversation_id=message.conversation_id, message=message, summary=THOUGHT
+    )
+    conversation, prompt = str(message.conversation_id), str(message.parent_id)
+    return Running(conversation, prompt, str(reply), model, str(cut.pk))
 
 
 @pytest.fixture(params=["bob", "stan", "rita", "olive", "adam"])

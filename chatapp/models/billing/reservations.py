@@ -220,9 +220,17 @@ def admit(
 
 
 def admit_title(user: int, asking: PlannedRequest, prompt_tokens: int) -> Reservation | None:
-    """Reserve budget for titling one of this person's conversations; None if no limit applies.
+    """Reserve budget for titling one of this person's conversations; see `admit_request`."""
+    return admit_request(user, asking, prompt_tokens, MIN_TITLE)
 
-    Call it in a transaction. Raises `OverLimit`.
+
+def admit_request(
+    user: int, asking: PlannedRequest, prompt_tokens: int, least: int
+) -> Reservation | None:
+    """Reserve budget for a request of this person's that is no reply; None if no limit applies.
+
+    `least` is the number of tokens that must be left for the answer. Call it in a transaction.
+    Raises `OverLimit`.
     """
     limits = [
         one
@@ -233,7 +241,7 @@ def admit_title(user: int, asking: PlannedRequest, prompt_tokens: int) -> Reserv
         return None
     price = Price.holding(asking.upstream, asking.model)
     accounts = _locked(limits, user)
-    reservation = _admitted(asking, accounts, prompt_tokens, price, None, OUTPUT, MIN_TITLE)
+    reservation = _admitted(asking, accounts, prompt_tokens, price, None, OUTPUT, least)
     _take([reservation], accounts)
     return reservation
 

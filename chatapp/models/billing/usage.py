@@ -1,4 +1,4 @@
-"""The ledger: what replies and titles cost in tokens and money, and who asked for them.
+"""The ledger: what replies, titles and summaries cost in tokens and money, and who asked for them.
 
 A row outlives the message it was booked for, its conversation and its person. The cost in money is
 as certain as the tokens: reported, or estimated as they are.
@@ -36,20 +36,21 @@ AT_MOST = Coalesce(
 
 
 class Usage(models.Model):
-    """What a reply or a title cost, with the counts that the wire formats define.
+    """What a reply, a title or a summary cost, with the counts that the wire formats define.
 
     If it is estimated, the counts are the likely ones and `upper_…` the upper bounds, see
     `chatapp.upstream.wire.estimates`.
 
     The key is that of the message, so that a reply is booked once, whichever process ends it; or
-    that of the conversation that got a title. There are no foreign key constraints: what a row
-    names may be deleted, and a process of the previous version, which does not know the ledger, can
-    delete people and upstreams that appear in it.
+    that of the conversation that got a title; or a new one, for a summary. There are no foreign key
+    constraints: what a row names may be deleted, and a process of the previous version, which does
+    not know the ledger, can delete people and upstreams that appear in it.
     """
 
     class Kind(models.TextChoices):
         REPLY = "reply"
         TITLE = "title"
+        SUMMARY = "recap", "summary"
 
     class Provenance(models.TextChoices):
         REPORTED = "reported"
@@ -146,6 +147,12 @@ class Usage(models.Model):
     def of_title(self, conversation: UUID, user: int, upstream: Upstream, model: str) -> Self:
         """Fill in the conversation that got its title for this cost, for booking; return self."""
         self.message_id, self.kind = conversation, self.Kind.TITLE
+        self.charge(user, upstream, model, asked_at=timezone.now())
+        return self
+
+    def of_summary(self, key: UUID, user: int, upstream: Upstream, model: str) -> Self:
+        """Fill in whose summary had this cost, for booking; return self."""
+        self.message_id, self.kind = key, self.Kind.SUMMARY
         self.charge(user, upstream, model, asked_at=timezone.now())
         return self
 

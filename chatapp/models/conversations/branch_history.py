@@ -4,7 +4,8 @@ Every turn sends all messages of its branch, which may be thousands. So most are
 of role and text, not as model instances, and each process caches the long branches that it has
 read; the next turn reads only what is new. Text does not change once a reply has ended, and
 everything below a deleted message is deleted too. So a cached branch is out of date only if
-retention has deleted one of its files.
+retention has deleted one of its files, or if something else of its conversation is left out (see
+`context_cuts`). What is left out is not read.
 """
 
 from collections import OrderedDict
@@ -15,6 +16,7 @@ from uuid import UUID
 
 from chatapp.db.statements import PreparedIn, rows
 from chatapp.models.conversations import branches
+from chatapp.models.conversations.context_cuts import NO_CUTS, ContextCut, Cuts
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.plain_messages import plain_chat_messages
 from chatapp.models.files.attachments import count_present, parts_by_message
@@ -77,11 +79,21 @@ class BranchHistory(NamedTuple):
     others: "Sequence[ChatMessage | Message]" = ()
     with_files: tuple[UUID, ...] = ()  # messages
     present_files: int = 0  # that had not expired
+    cut: ContextCut | None = None  # that leaves out what was before
+    cut_changes: int = 0  # of the conversation's cuts
 
-    @property
-    def is_current(self) -> bool:
-        """Whether no file has expired since."""
+    def is_current(self, cuts: Cuts) -> bool:
+        """Whether no file has expired since, and the same is left out."""
+        if self.cut_changes != cuts.changes:
+            return False
         return not self.with_files or count_present(self.with_files) == self.present_files
+
+    @classmethod
+    def after(cls, cuts: Cuts, message: UUID | None) -> "BranchHistory":
+        """Return the branch up to a message with a cut, or the empty one if it is None."""
+        cut = cuts.by_message.get(message)
+        plain = cut.history if cut else NOTHING
+        return cls(end=message, plain=plain, cut=cut, cut_changes=cuts.changes)
 
     def history(self, asked: Message | None = None) -> History:
         """Return what is sent of the branch for the reply `asked`."""
@@ -146,27 +158,38 @@ class _Remembered:
 _remembered = _Remembered()
 
 
-def branch_history(conversation: UUID, through: UUID | None, leaf: UUID | None) -> BranchHistory:
+def branch_history(
+    conversation: UUID, through: UUID | None, leaf: UUID | None, cuts: Cuts = NO_CUTS
+) -> BranchHistory:
     """Return a whole branch. `leaf` is the message that was read last."""
     values = branches.start_values(conversation, through, leaf)
-    return _branch(conversation, rows(NEWEST_OF_BRANCH, values))
+    return _branch(conversation, rows(NEWEST_OF_BRANCH, values), cuts)
 
 
-def branch_history_until(conversation: UUID, message: UUID | None) -> BranchHistory:
+def branch_history_until(
+    conversation: UUID, message: UUID | None, cuts: Cuts = NO_CUTS
+) -> BranchHistory:
     """Return the branch up to this message, inclusive."""
-    return _branch(conversation, rows(NEWEST_UNTIL, [message])) if message else BranchHistory()
+    newest = rows(NEWEST_UNTIL, [message]) if message else []
+    return _branch(conversation, newest, cuts)
 
 
-def _branch(conversation: UUID, newest: Sequence[Any]) -> BranchHistory:
+def _branch(conversation: UUID, newest: Sequence[Any], cuts: Cuts) -> BranchHistory:
     newer = [BranchMessage(*columns) for *columns, _ in newest]
-    known, instead_of = BranchHistory(), None
+    known, instead_of, is_found = BranchHistory.after(cuts, None), None, False
     for index, one in enumerate(newer):
-        if (found := _remembered.get(one.stored_pk)) and found.is_current:
-            known, instead_of, newer = found, one.stored_pk, newer[:index]
+        if cuts.changes and one.pk in cuts.by_message:
+            known, newer, is_found = BranchHistory.after(cuts, one.pk), newer[:index], True
+        elif (found := _remembered.get(one.stored_pk)) and found.is_current(cuts):
+            known, instead_of, newer, is_found = found, one.stored_pk, newer[:index], True
+        if is_found:
             break
-    else:
-        if len(newer) == FEW:
-            newer = _upwards(newer[0].stored_pk, rows(ALL, [conversation]))
+    if len(newer) == FEW and not is_found:
+        newer = _upwards(newer[0].stored_pk, rows(ALL, [conversation]))
+        for index, one in enumerate(newer if cuts.changes else ()):
+            if one.pk in cuts.by_message:
+                known, newer = BranchHistory.after(cuts, one.pk), newer[:index]
+                break
     branch = known.followed_by(newer[::-1])
     is_whole = not branch.others and not any(one.may_grow for one in newer)
     if newer and is_whole and branch.length >= FEW:

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.db import models
 
@@ -11,6 +12,7 @@ from chatapp.models.conversations.branch_history import (
     branch_history,
     branch_history_until,
 )
+from chatapp.models.conversations.context_cuts import Cuts, cuts_of, last_cut
 from chatapp.models.conversations.messages import Message, streaming_in
 from chatapp.models.conversations.thread_pages import ThreadPage
 from chatapp.models.refusals import NotHere
@@ -22,17 +24,19 @@ class Branched(models.Model):
     # The last message of the branch that its owner read last. If it no longer exists, the newest
     # branch is shown.
     active_leaf = models.UUIDField(null=True, editable=False)
+    # How often its cuts have changed; 0 if it never had any, so most turns need not look for them.
+    cut_changes = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     class Meta:
         abstract = True
 
     def history_through(self, through: uuid.UUID | None) -> BranchHistory:
         """Return the branch through this message, as it is sent to an upstream; see `branches`."""
-        return branch_history(self.pk, through, self.active_leaf)
+        return branch_history(self.pk, through, self.active_leaf, self._cuts)
 
     def history_until(self, message: uuid.UUID | None) -> BranchHistory:
         """Return the branch up to and including this message, as it is sent to an upstream."""
-        return branch_history_until(self.pk, message)
+        return branch_history_until(self.pk, message, self._cuts)
 
     def standing(self, through: uuid.UUID | None = None) -> ThreadPage:
         """Return the branch of the streaming reply, or else of this message, without messages.
@@ -93,6 +97,10 @@ class Branched(models.Model):
         """Make the branch through this message the active one, or the newest if it is None."""
         self._activate(self._branch(message) if message else ThreadPage(self, []))
 
+    @property
+    def _cuts(self) -> Cuts:
+        return cuts_of(self.pk, self.cut_changes)
+
     def _opened(self, view: ThreadPage) -> ThreadPage:
         # Following a link to one of several replies shown side by side does not choose it.
         is_choice = view.end is not None and view.end.parent_id == self.active_leaf
@@ -110,6 +118,12 @@ class Branched(models.Model):
 
         It ends in all replies to its last prompt if none of them was chosen or continued.
         """
+        page = self._page(through, streaming)
+        if not self.cut_changes:
+            return page
+        return replace(page, cut=last_cut(self.pk, page.end.pk if page.end else None))
+
+    def _page(self, through: uuid.UUID | None, streaming: Sequence[Message]) -> ThreadPage:
         end = branches.end(self.pk, through, self.active_leaf)
         # Of replies asked for at once, `end` is the one stored last, so its slot is not 0.
         if end is None or not end.slot or end.pk in (through, self.active_leaf):

@@ -1,7 +1,7 @@
 """Fork a conversation: copy a branch into a new conversation.
 
-Text, files, tool calls, images and the metadata of each reply are copied. Costs are not, so that
-nothing is counted twice.
+Text, files, tool calls, images, summaries and the metadata of each reply are copied. Costs are not,
+so that nothing is counted twice.
 
 A branch may be long, and nobody else can write to SQLite during a transaction, so it is copied in
 several short ones. Until the last one, the new conversation is a temporary one that no tab has
@@ -19,6 +19,7 @@ from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations import branches, storage
 from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
+from chatapp.models.conversations.context_cuts import copy_cuts
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.images import IMAGE_BYTES, ReplyImage
 from chatapp.models.conversations.locked_message import GONE, locked_message
@@ -69,8 +70,10 @@ class Fork:
         fork = _fork_of(last.conversation, size)
         copies = {pk: uuid.uuid4() for pk in ids}
         fork.active_leaf = copies[last.pk]
+        fork.cut_changes = last.conversation.cut_changes
         fork.begin()
         ChatSettings.copy(last.conversation, fork)
+        copy_cuts(fork, {None: None}, last.conversation_id)
         return Copying(fork, copies, _steps(ids, sizes), last.conversation.is_temporary)
 
 
@@ -151,6 +154,7 @@ def _copy(ids: list[uuid.UUID], copies: dict[uuid.UUID, uuid.UUID], fork: Conver
     STORED.run(*messages)
     with_files = (old for old, one in zip(ids, messages, strict=True) if one.file_count)
     copy_attachments({old: copies[old] for old in with_files})
+    copy_cuts(fork, {old: copies[old] for old in ids})
     pk = Message._meta.pk
     with_images = [
         old for old, message in zip(ids, messages, strict=True) if message.extras.image_count

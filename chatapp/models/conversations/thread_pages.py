@@ -12,6 +12,7 @@ from django.db import models
 
 from chatapp.db.statements import Parameter, PreparedIn
 from chatapp.models.conversations import branches
+from chatapp.models.conversations.context_cuts import ContextCut
 from chatapp.models.conversations.messages import Message, load_shown_files
 
 WINDOW = 30  # messages on a page
@@ -35,6 +36,7 @@ class ThreadPage:
     has_earlier: bool = False
     has_later: bool = False
     follows: bool = False  # it only continues what a page has already
+    cut: ContextCut | None = None  # what is left out of the branch
 
     @property
     def head(self) -> Message | None:

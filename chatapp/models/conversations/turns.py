@@ -19,6 +19,7 @@ from chatapp.models.billing.reservations import Reservation
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.branch_history import BranchHistory
 from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
+from chatapp.models.conversations.context_cuts import ContextCut
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import Message
@@ -235,6 +236,8 @@ class Continuation:
             raise Refused(GONE)
         if not reply.can_be_continued:
             raise Refused("That reply is complete or still being written. Nothing to continue.")
+        if ContextCut.objects.filter(message=reply).exists():
+            raise Refused("That reply is not sent to the model. Send it again first.")
         if reply.children.filter(deleted_at=None).exclude(pk=self.id or reply.pk).exists():
             raise Refused("The chat has moved on since that reply. Reload the page.")
         prompt = Prompt("", self.model, reply.conversation_id, reply.pk, self.id, True)

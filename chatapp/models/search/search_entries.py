@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from chatapp.db.locks import one_at_a_time
 from chatapp.models.accounts.users import User
+from chatapp.models.conversations.context_cuts import beginnings_of, summaries_of
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.messages import Message, texts_of
 from chatapp.models.conversations.titled import UNINDEXED_TITLE
@@ -139,11 +140,17 @@ def _index_messages(wanted: "models.QuerySet[Message]") -> list[UUID]:
         some = {one.pk: one for one in _as_many_as_fit(wanted[:MESSAGES_AT_ONCE])}
         files = files_of(_with_files(some.values()))
         texts = file_texts(_with_files(some.values()))
-        drafts = {pk: list(_of_message(one, texts.get(pk, ()))) for pk, one in some.items()}
+        summaries = summaries_of(some)
+        drafts = {
+            pk: list(_of_message(one, texts.get(pk, ()), summaries.get(pk, "")))
+            for pk, one in some.items()
+        }
         with transaction.atomic():
             # Not ordered, so that the database finds them by their keys.
             locked = wanted.filter(pk__in=list(some)).order_by().select_for_update(of=("self",))
             found = [one for one in locked if _said_in(one) == _said_in(some[one.pk])]
+            known = summaries_of(some)
+            found = [one for one in found if known.get(one.pk) == summaries.get(one.pk)]
             if files != files_of(_with_files(some.values())):
                 found = []  # one has expired: its text must not get into the index again
             keys = [one.pk for one in found]
@@ -184,18 +191,20 @@ def _as_many_as_fit(messages: Iterable[Message]) -> Iterator[Message]:
 
 
 def _index_titles(some: "models.QuerySet[Conversation]") -> list[UUID]:
-    rows = some.only("user", "title", "created_at")
+    rows = some.only("user", "title", "created_at", "cut_changes")
     with transaction.atomic(), one_at_a_time("indexing"):
         found = list(rows.select_for_update()[:TITLES_AT_ONCE])
         keys = [conversation.pk for conversation in found]
         SearchEntry.objects.filter(conversation__in=keys, message=None).delete()
-        full_text.store(_numbered([_of_title(one) for one in found]))
+        summaries = beginnings_of(one.pk for one in found if one.cut_changes)
+        drafts = (_of_title(one, summaries.get(one.pk, "")) for one in found)
+        full_text.store(_numbered(list(chain.from_iterable(drafts))))
         Conversation.objects.filter(pk__in=keys).update(indexed_title=F("title"))
     return keys
 
 
-def _of_message(message: Message, files: Sequence[FileText]) -> Iterator[_Draft]:
-    text = "\n\n".join(texts_of(message))
+def _of_message(message: Message, files: Sequence[FileText], summary: str = "") -> Iterator[_Draft]:
+    text = "\n\n".join([*texts_of(message), *([summary] if summary else [])])
     if not (text or files):
         return
     marks = [mark(PROMPT if message.is_prompt else REPLY), *name_marks(MODEL, message.model)]
@@ -209,9 +218,11 @@ def _of_message(message: Message, files: Sequence[FileText]) -> Iterator[_Draft]
         )
 
 
-def _of_title(conversation: Conversation) -> _Draft:
-    found = [mark(TITLE), *next(entries(conversation.title))]
-    return _Draft(conversation.created_at, conversation.user_id, conversation.pk, None, found)
+def _of_title(conversation: Conversation, summary: str = "") -> Iterator[_Draft]:
+    """Yield the entry of a title, and those of the summary with which the chat begins."""
+    title = [mark(TITLE), *next(entries(conversation.title))]
+    for words in (title, *(entries(summary) if summary else ())):
+        yield _Draft(conversation.created_at, conversation.user_id, conversation.pk, None, words)
 
 
 def _numbered(drafts: list[_Draft]) -> list[Row]:

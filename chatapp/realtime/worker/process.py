@@ -29,6 +29,7 @@ from chatapp.realtime.cluster.messages import (
 )
 from chatapp.realtime.generation import Generation, Unsupported, stored
 from chatapp.realtime.journal import Journal, Segment
+from chatapp.realtime.summarising import Summaries
 from chatapp.realtime.titling import Titles
 from chatapp.realtime.viewers import Viewer, Viewers
 from chatapp.realtime.worker.changes import Changes
@@ -65,6 +66,7 @@ class Worker:
         self.replies = Replies(heartbeat)
         self.temporaries = Temporaries(self.id, self.conversation_changed)
         self.titles = Titles(self.id, self.client, self._is_running_in, self.conversation_changed)
+        self.summaries = Summaries(self.client)
         self.cluster = Cluster(bus, self.viewers)
         self.revocation = Revocation(self.viewers, self.replies)
         self.changes = Changes(self.viewers, self.replies)
@@ -232,6 +234,7 @@ class Worker:
         """
         await self.draining.run(seconds, self._writing, alone=alone)
         await self.titles.end()
+        await self.summaries.end()
         await self.temporaries.close()
         self.revocation.close()
         await self.cluster.bus.until_sent()

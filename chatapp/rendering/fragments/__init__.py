@@ -23,6 +23,7 @@ from chatapp.rendering.fragments.page import (
     restored_fragment,
     row_gone_fragment,
     sidebar_fragment,
+    summary_progress_fragment,
     title_fragment,
 )
 from chatapp.rendering.fragments.replies import (
@@ -62,6 +63,7 @@ __all__ = [
     "row_gone_fragment",
     "sidebar_fragment",
     "snapshot_fragment",
+    "summary_progress_fragment",
     "texts_of",
     "thread_fragment",
     "thread_html",

@@ -2,7 +2,7 @@
 
 from uuid import UUID, uuid4
 
-from chatapp.models import Conversation, Deleted, Message, ReviewPolicy
+from chatapp.models import Conversation, Deleted, Message, PlannedSummary, ReviewPolicy
 from chatapp.models.billing.quota_usage import LimitWarning
 from chatapp.models.refusals import OverLimit
 from chatapp.rendering.fragments.environment import draw
@@ -68,6 +68,12 @@ def deleted_fragment(deleted: Deleted, head: UUID | None) -> str:
 def restored_fragment() -> str:
     """Remove the offer to undo a deletion."""
     return swap("innerHTML", "#undo")
+
+
+def summary_progress_fragment(planned: PlannedSummary, words: int | None) -> str:
+    """Say that a summary is being written and how long it is, or None: remove that."""
+    drawn = draw("chat/_summary_progress.html", {"planned": planned, "words": words})
+    return swap("innerHTML", "#summary-progress", drawn)
 
 
 def onward_fragment(conversation: Conversation) -> str:

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from django.utils.safestring import SafeString, mark_safe
 
-from chatapp.models import Message, ThreadPage
+from chatapp.models import ContextCut, Message, ThreadPage
+from chatapp.models.conversations.context_cuts import MAX_SUMMARY
 from chatapp.rendering.fragments.endings import flagged_categories, notice_of
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.replies import ReplyView, prompt_html, reply_html, typed_html
@@ -35,13 +36,13 @@ class ThreadParts:
                 return prompt_html(message, html_of)
             return reply_html(ReplyView.of(message, html_of))
 
-        thread = [part(message) for message in view.thread]
+        thread = list(_with_cut(view, [part(message) for message in view.thread]))
         if view.has_earlier:
             thread.insert(0, draw("chat/_earlier.html", {"view": view}))
         if view.has_later:
             thread.append(draw("chat/_later.html", {"view": view}))
         beside = tuple((message, part(message)) for message in view.beside)
-        targets = tuple(_targets(view.thread)) if view.follows else None
+        targets = (*_targets(view.thread), *_cut_targets(view)) if view.follows else None
         return cls(tuple(thread), beside, targets)
 
     def html(self, live: Iterable[ReplyView]) -> SafeString:
@@ -54,6 +55,24 @@ class ThreadParts:
         if self.beside:
             html += _beside_html([(message, drawn(part)) for message, part in self.beside])
         return mark_safe(html)  # noqa: S308 - rendered templates
+
+
+def _with_cut(view: ThreadPage, parts: Iterable[str | UUID]) -> Iterator[str | UUID]:
+    """Yield drawn messages, and the place from which on they are sent to the model."""
+    cut, thread = view.cut, view.thread
+    if cut and cut.message_id is None and not (view.has_earlier or view.follows):
+        yield _cut_html(cut)
+    for message, drawn in zip(thread, parts, strict=True):
+        yield drawn
+        if cut and message.pk == cut.message_id:
+            yield _cut_html(cut)
+    if cut and thread and thread[-1].pk != cut.message_id and cut.is_after(thread[-1]):
+        yield draw("chat/_context_below.html", {})
+
+
+def _cut_html(cut: ContextCut) -> SafeString:
+    state = {"cut": cut, "is_first": cut.message_id is None, "most": MAX_SUMMARY}
+    return draw("chat/_context_cut.html", state)
 
 
 def _beside_html(columns: Sequence[tuple[Message, str]]) -> SafeString:
@@ -71,17 +90,27 @@ def _targets(messages: Iterable[Message]) -> Iterator[str]:
             yield f"#reply-{message.pk}"
 
 
+def _cut_targets(view: ThreadPage) -> Iterator[str]:
+    """Yield the selector of the cut if it is drawn again with its message."""
+    if view.cut and any(message.pk == view.cut.message_id for message in view.thread):
+        yield f"#cut-{view.cut.pk}"
+
+
 def thread_html(view: ThreadPage, html_of: HtmlOf, live: Collection[ReplyView] = ()) -> SafeString:
     """Return the HTML of a view; `live` are the replies streaming in this process."""
     return ThreadParts.of(view, html_of, {one.message.pk for one in live}).html(live)
 
 
 def review_html(
-    messages: Sequence[Message], html_of: HtmlOf, rules: Mapping[UUID, Sequence[str]]
+    messages: Sequence[Message],
+    html_of: HtmlOf,
+    rules: Mapping[UUID, Sequence[str]],
+    cuts: Mapping[UUID | None, ContextCut],
 ) -> SafeString:
     """Return the messages for a reviewer, with their branch, usage, upstream and ids.
 
-    `rules` are the names of the rules that flagged a message, by its id.
+    `rules` are the names of the rules that flagged a message, by its id; `cuts` say what the person
+    left out of later requests, by the last message of it.
     """
     views = [
         (
@@ -94,10 +123,12 @@ def review_html(
             flagged_categories(message.moderation),
             rules.get(message.pk, ()),
             branch,
+            cuts.get(message.pk),
         )
         for message, branch in zip(messages, _branches_of(messages), strict=True)
     ]
-    return draw("review/thread.html", {"views": views, "is_owner": False})
+    state = {"views": views, "is_owner": False, "first_cut": cuts.get(None)}
+    return draw("review/thread.html", state)
 
 
 class _Branch(NamedTuple):

@@ -133,7 +133,8 @@ def _thread(found: Conversation) -> str:
     written = list(existing.select_related("usage", "upstream", "feedback"))
     load_shown_files(written)
     html_of = pool.rendered(fragments.texts_of(written))
-    return fragments.review_html(written, html_of, rules_by_message(found.pk))
+    cuts = {cut.message_id: cut for cut in found.context_cuts.all()}
+    return fragments.review_html(written, html_of, rules_by_message(found.pk), cuts)
 
 
 def _stored(row: Any) -> dict[str, object]:

@@ -33,7 +33,14 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         },
         "": {  # the owner, the state of the page, the origin of the title, the copies
             "user", "indexed_title", "titled_by", "active_leaf", "is_unread", "stored_bytes",
+            "cut_changes",
         },
+    },
+    "chatapp.ContextCut": {
+        "conversations.jsonl": {
+            "conversation", "message", "summary", "upstream", "model", "is_edited", "created_at",
+        },
+        "": {"id"},
     },
     "chatapp.Message": {
         "conversations.jsonl": {

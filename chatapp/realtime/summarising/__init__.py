@@ -1,0 +1,11 @@
+"""Summaries of the oldest part of a chat, written by the model that a person chose.
+
+`wording` is pure: it writes the requests and finds the summary in the answer. `summaries` sends
+them, one after the other if the part is too long for the model, and can be cancelled.
+
+Imports `realtime.generation` and what is below `realtime`.
+"""
+
+from chatapp.realtime.summarising.summaries import Summaries
+
+__all__ = ["Summaries"]

@@ -1,0 +1,50 @@
+"""A chat is found by the summaries that stand in the place of its oldest part."""
+
+import pytest
+
+from chatapp.models import ContextCut, EditSummary, LeaveOut, Message, SendAgain, Upstream, User
+from tests.search.conftest import Search, index_all, messages, titles
+from tests.support.stored import answered, started_by
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def reply(alice: User, connected: Upstream) -> Message:
+    _, reply = answered(started_by(alice, "Figures"), connected, "Count")
+    LeaveOut(reply.conversation_id, message=reply.pk).store(alice)
+    EditSummary(ContextCut.objects.get().pk, "About a nightingale").store(alice)
+    index_all()
+    return reply
+
+
+def test_a_chat_is_found_by_its_summary_as_it_was_edited_last(
+    search: Search, reply: Message, alice: User, bob: User
+) -> None:
+    found = search("nightingale")
+    assert messages(found) == [reply]
+    assert found.found[0].passages
+    assert not search("nightingale", bob).found
+    cut = ContextCut.objects.get()
+    EditSummary(cut.pk, "About a lark").store(alice)
+    index_all()
+    assert not search("nightingale").found
+    assert messages(search("lark")) == [reply]
+    SendAgain(cut.pk).store(alice)
+    index_all()
+    assert not search("lark").found
+    assert messages(search("count")) != []
+
+
+def test_a_chat_that_begins_with_a_summary_is_found_by_it(
+    search: Search, alice: User, connected: Upstream
+) -> None:
+    new = alice.conversations.create(title="Figures (continued)", cut_changes=1)
+    cut = ContextCut.objects.create(conversation=new, summary="About a nightingale")
+    index_all()
+    assert titles(search("nightingale")) == ["Figures (continued)"]
+    EditSummary(cut.pk, "About a lark").store(alice)
+    index_all()
+    assert not search("nightingale").found
+    assert titles(search("lark")) == ["Figures (continued)"]
+    assert titles(search("figures")) == ["Figures (continued)"]

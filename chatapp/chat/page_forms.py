@@ -13,26 +13,12 @@ from chatapp.models.conversations.projects import MAX_INSTRUCTIONS_LENGTH, MAX_N
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.models.platform.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
-from chatapp.text.visible import VisibleCharField
+from chatapp.text.one_line import OneLine
 
 MAX_CHOSEN = 500  # conversations in one request
 CHANGES = (
     "pin", "unpin", "archive", "unarchive", "trash", "restore", "discard", "empty", "move",
 )  # fmt: skip
-
-
-class OneLine(VisibleCharField):
-    """A name or title: one line of at most `longest` characters; `what` names it in errors."""
-
-    def __init__(self, longest: int, what: str) -> None:
-        super().__init__(error_messages={"required": f"Type {what[0].lower()}{what[1:]} first."})
-        self._longest, self._what = longest, what
-
-    def clean(self, value: str | None) -> str:
-        line = " ".join(super().clean(value).split())
-        if len(line) > self._longest:
-            raise forms.ValidationError(f"{self._what} has at most {self._longest} characters.")
-        return line
 
 
 class RenameForm(forms.Form):

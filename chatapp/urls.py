@@ -12,6 +12,7 @@ def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
 urlpatterns = [
     path("", include("chatapp.chat.urls")),
     path("", include("chatapp.search.urls")),
+    path("prompts/", include("chatapp.library.urls")),
     path("files/", include("chatapp.files.urls")),
     path("", include("chatapp.accounts.urls")),
     path("audit/", include("chatapp.staff.audit.urls")),
@@ -24,6 +25,7 @@ urlpatterns = [
     path("", include("chatapp.staff.policy.urls")),
     path("", include("chatapp.staff.site_settings.urls")),
     path("", include("chatapp.staff.retention.urls")),
+    path("", include("chatapp.staff.shared_items.urls")),
     path("review/", include("chatapp.staff.review.urls")),
     path("", include("chatapp.staff.privacy.urls")),
     path("", include("chatapp.staff.branding.urls")),

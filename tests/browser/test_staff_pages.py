@@ -30,8 +30,9 @@ from django.utils import timezone
 
 from chatapp.models import (
     AccessRule, Feedback, Invitation, LegalHold, Limit, Price, Review, ReviewLabel, ReviewRule,
-    ReviewSample, ReviewView, Suggestion, ToolServer, Upstream, Usage, User, audit)
+    ReviewSample, ReviewView, SavedPrompt, Suggestion, ToolServer, Upstream, Usage, User, audit)
 from chatapp.models.audit.actions import ACTIONS
+from chatapp.models.library.sharing import Level
 from chatapp.models.review.judging import judge_some
 from chatapp.upstream.wire.estimates import Estimate
 from chatapp.upstream.wire.events import TokenUsage
@@ -105,6 +106,10 @@ with transaction.atomic():
     everything = type(found[0][0]).objects.all()
     ReviewSample.draw("March, " + long, Decimal(50), everything, olive, {{"person": "ada"}})
 Suggestion.objects.create(text="Explain a word")
+shared = SavedPrompt.start(people[0], title=long, command="w" * 40, text=long)
+people[0].groups.set(groups)
+for group in (*groups, None):
+    shared.share(group, Level.EDIT, people[0])
 with transaction.atomic():
     for action in ACTIONS:
         audit.record(action, actor=olive, about=people[0], detail={{"reason": "Since " + long}})
@@ -159,6 +164,7 @@ PAGES: dict[str, tuple[str, ...]] = {
         "settings/models/{upstream}/parameters/?model=one",
     ),
     "settings/models/new/": ("settings/models/new/",),
+    "settings/shared/": ("settings/shared/",),
     "settings/tools/": ("settings/tools/",),
     "settings/tools/<int:pk>/": ("settings/tools/{server}/",),
     "settings/tools/<int:pk>/delete/": ("settings/tools/{server}/delete/",),

@@ -17,11 +17,13 @@ from chatapp.models import (
     LegalHold,
     Limit,
     Price,
+    RememberedValues,
     Review,
     ReviewLabel,
     ReviewSample,
     ReviewSearch,
     ReviewView,
+    SavedPrompt,
     Upstream,
     User,
 )
@@ -43,6 +45,8 @@ def furnish(house: House) -> None:
         action_flag=CHANGE,
     )
     LegalHold.begin(alice, house.conversation.pk, "A matter", olive)
+    prompt = SavedPrompt.objects.get()
+    RememberedValues.remember(alice, prompt, {"topic": "tea"})
     review = Review.held(house.conversation.pk)
     review.note("Look", rita, house.reply.pk)
     review.label([ReviewLabel.objects.create(name="l")])

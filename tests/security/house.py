@@ -38,6 +38,7 @@ from chatapp.models import (
     ReplyImage,
     RequestSettings,
     ReviewRule,
+    SavedPrompt,
     StoredFile,
     Suggestion,
     ToolServer,
@@ -111,7 +112,8 @@ class House:
             "review/<uuid:pk>": f"review/{self.conversation.pk}",
             "replies/<uuid:pk>": f"replies/{self.reply.pk}",
             "projects/<uuid:pk>": f"projects/{self.conversation.project_id}",
-            "prompts/<uuid:pk>": f"prompts/{self.reply.parent_id}",
+            "prompts/<uuid:pk>/text": f"prompts/{self.reply.parent_id}/text",
+            "prompts/<uuid:pk>": f"prompts/{self.objects['prompt']}",
             "files/<uuid:pk>": f"files/{self._file_in(route)}",
             "<uuid:message>": str(self.reply.pk),
             "<int:position>": "0",
@@ -178,6 +180,7 @@ def furnish(alice: User) -> House:
     async_to_sync(clients["signed out"].post)(reverse("account_logout"))
     User.objects.get(username="deleted").delete()
     objects = {
+        "prompt": SavedPrompt.start(alice, title=PRIVATE[0], text=f"{PRIVATE[1]} {{{{topic}}}}").pk,
         "limit": Limit.objects.create(measure="tokens", cap=10**9).pk,
         "user": alice.pk,
         "conversation": conversation.pk,

@@ -26,15 +26,19 @@ from chatapp.models import (
     Invitation,
     LegalHold,
     Price,
+    PromptGrant,
+    RememberedValues,
     Retention,
     Review,
     ReviewLabel,
     ReviewPolicy,
     ReviewSample,
     ReviewView,
+    SavedPrompt,
     Upstream,
     User,
 )
+from chatapp.models.library.sharing import Level
 from chatapp.staff.retention.forms import seal
 from tests.conftest import PASSWORD
 from tests.security.house import House
@@ -71,6 +75,12 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "conversations/export/": {"ids": "{conversation}"},
     "projects/": {"name": "New"},
     "projects/<uuid:pk>/change/": {"name": "New"},
+    "prompts/new/": {"title": "New", "text": "New"},
+    "prompts/<uuid:pk>/": {"title": "New", "text": "New", "opened": "1"},
+    "prompts/<uuid:pk>/versions/": {"number": "1", "opened": "2"},
+    "prompts/<uuid:pk>/sharing/": {"to": "everyone", "level": "1"},
+    "prompts/<uuid:pk>/fill/": {"blank-0": "tea"},
+    "settings/shared/stop/": {"kind": "savedprompt", "item": "{prompt}", "grant": "{grant}"},
     "replies/<uuid:pk>/feedback/": {"rating": "down"},
     "files/": {"name": "notes.txt", "size": "9"},
     "files/<uuid:pk>/pages/": {"pages": "1"},
@@ -206,11 +216,24 @@ def _spare(house: House) -> None:
     house.objects["spare"] = Upstream.objects.create(name="B", base_url="http://b/").pk
 
 
+def _prompt(house: House) -> SavedPrompt:
+    return SavedPrompt.objects.get(pk=str(house.objects["prompt"]))
+
+
+def _grant(house: House) -> None:
+    grant = PromptGrant.objects.create(target=_prompt(house), level=Level.USE)
+    house.objects["grant"] = grant.pk
+
+
 NEEDED: Mapping[str, Callable[[House], object]] = {
     "c/<uuid:pk>/keep/": lambda house: Conversation.objects.update(is_temporary=True),
     "files/<uuid:pk>/text/": lambda house: Attachment.objects.filter(
         pk=house.files["document"]
     ).update(message=None, conversation=house.conversation),
+    "prompts/forget/": lambda house: RememberedValues.remember(_her(), _prompt(house), {}),
+    "prompts/<uuid:pk>/restore/": lambda house: _prompt(house).discard(),
+    "prompts/<uuid:pk>/versions/": lambda house: _prompt(house).change(_her(), 1, text="Two"),
+    "settings/shared/stop/": _grant,
     "accounts/signup/": lambda house: Installation.objects.update(
         signup="domains", signup_domains="example.org"
     ),

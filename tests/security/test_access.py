@@ -85,6 +85,11 @@ TABLE = {
     "projects/<uuid:pk>/change/": POSTED,
     "projects/<uuid:pk>/delete/": POSTED,
     "prompts/<uuid:pk>/text/": OWNER,
+    **{f"prompts/{page}": MEMBERS for page in ("", "new/", "index/", "commands/")},
+    **{f"prompts/{page}/": MEMBERS for page in ("export", "import")},
+    "prompts/forget/": POSTED,
+    **{f"prompts/<uuid:pk>/{page}": OWNER for page in ("", "use/", "versions/", "sharing/")},
+    **{f"prompts/<uuid:pk>/{act}/": POSTED for act in ("copy", "delete", "restore", "fill")},
     "files/": POSTED,
     "files/draft/": MEMBERS,
     "files/viewer/": MEMBERS,
@@ -133,6 +138,8 @@ TABLE = {
     "settings/models/<int:pk>/off/": POSTED,
     "settings/models/<int:pk>/delete/": STAFFS_ROOM,
     "settings/models/<int:pk>/test/": STAFFS_ROOM,
+    "settings/shared/": STAFFS_ROOM,
+    "settings/shared/stop/": POSTED,
     "settings/tools/": STAFFS_ROOM,
     "settings/tools/new/": STAFFS_ROOM,
     "settings/tools/<int:pk>/": STAFFS_ROOM,
@@ -265,10 +272,11 @@ HERS = (
     "projects/<uuid:pk>/change/",
     "projects/<uuid:pk>/delete/",
     "replies/<uuid:pk>/feedback/",
+    *(f"prompts/<uuid:pk>/{act}/" for act in ("copy", "delete", "fill")),
     *(f"files/<uuid:pk>/{act}/" for act in ("retry", "remove", "pages", "describe")),
 )
 """What Alice may post, as covered by test_feedback, test_keeping, test_projects and test_temporary
-in tests/chat, and in tests/files."""
+in tests/chat, in tests/files and in tests/library."""
 
 
 async def recorded() -> int:

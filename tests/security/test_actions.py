@@ -74,6 +74,17 @@ ACTIONS = {
     "projects/<uuid:pk>/change/": Gates(OWNER, HERS),
     "projects/<uuid:pk>/delete/": Gates(OWNER, HERS),
     "replies/<uuid:pk>/feedback/": Gates(OWNER, HERS),
+    # Prompts
+    "prompts/new/": Gates(MEMBER, HERS),
+    "prompts/import/": Gates(MEMBER, HERS),
+    "prompts/forget/": Gates(MEMBER, HERS),
+    "prompts/<uuid:pk>/": Gates(OWNER, HERS),
+    "prompts/<uuid:pk>/copy/": Gates(OWNER, HERS),
+    "prompts/<uuid:pk>/delete/": Gates(OWNER, HERS),
+    "prompts/<uuid:pk>/restore/": Gates(OWNER, HERS),
+    "prompts/<uuid:pk>/versions/": Gates(OWNER, HERS),
+    "prompts/<uuid:pk>/sharing/": Gates(OWNER, "item.shared"),
+    "prompts/<uuid:pk>/fill/": Gates(OWNER, HERS),
     # Files
     "files/": Gates(MEMBER, HERS),
     "files/<uuid:pk>/retry/": Gates(OWNER, HERS),
@@ -157,6 +168,7 @@ ACTIONS = {
     "settings/models/<int:pk>/off/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/delete/": Gates(ADMINISTRATOR, "upstream.deleted", PASSWORD),
     "settings/models/<int:pk>/test/": Gates(ADMINISTRATOR, "upstream.checked", PASSWORD),
+    "settings/shared/stop/": Gates(ADMINISTRATOR, "item.unshared"),  # only revokes
     "settings/tools/new/": Gates(ADMINISTRATOR, "toolserver.added", PASSWORD),
     "settings/tools/<int:pk>/": Gates(ADMINISTRATOR, "toolserver.changed", PASSWORD),
     "settings/tools/<int:pk>/tools/": Gates(ADMINISTRATOR, "toolserver.checked", PASSWORD),
@@ -230,6 +242,7 @@ TRIED_ELSEWHERE = {
     "accounts/reauthenticate/organisation/",  # tests/accounts/test_confirming_there.py
     "accounts/second-factor/app/",  # tests/accounts/test_second_factor.py
     "accounts/second-factor/keys/add/",  # tests/browser/test_people.py
+    "prompts/import/",  # needs a file: tests/library/test_transfer.py
 }
 
 NO_ACTIONS = {

@@ -114,6 +114,10 @@ NOT_THEIRS = {
 KEPT = {
     "the name of Rita's sample": "she chose it, and her colleagues find it by that",
     "the words that Rita searched for": "the log keeps what a reviewer looked for, and why",
+    **{
+        f"a shared {what}": "others use it, and it belongs to Olive now"
+        for what in ("title", "command", "text")
+    },
     "why Rita searched": "the log keeps what a reviewer looked for, and why",
     "a tool that Rita looks for": "the log keeps what a reviewer looked for, and why",
     ADDRESS: "counts attempts from there for some minutes, whoever they are of",
@@ -250,6 +254,20 @@ class Company:
             client = Client(headers={"host": "localhost"})
             client.post("/accounts/login/", {"login": login, **wrong})
 
+    def save_prompts(self) -> None:
+        """Save a prompt, change it and use it; and share another one, which others keep."""
+        words, carols = self.words, self.carols
+        for what in ("a", "a changed"):
+            fields = {name: words(f"{what} prompt's {name}") for name in ("title", "command")}
+            fields |= {"text": f"{words(f'{what} text')} {{{{topic}}}}", "opened": "1"}
+            mine = self.carol.savedprompts.values_list("pk", flat=True).first()
+            done_at(carols, f"/prompts/{mine or 'new'}/", **fields)
+        done_at(carols, f"/prompts/{mine}/fill/", **{"blank-0": words("a blank's value")})
+        fields = {"title": words("a shared title"), "text": words("a shared text")}
+        done_at(carols, "/prompts/new/", **fields, command=words("a shared command"))
+        shared = self.carol.savedprompts.get(title=fields["title"])
+        done_at(carols, f"/prompts/{shared.pk}/sharing/", to="everyone", level="1")
+
     def organise(self, conversation: UUID) -> None:
         """Do everything a person can do with their chats."""
         words, carols = self.words, self.carols
@@ -265,6 +283,7 @@ class Company:
         done_at(carols, f"/replies/{reply.pk}/feedback/", **note)
         cut = {"conversation_id": conversation, "message": reply, "summary": words("a summary")}
         ContextCut.objects.create(**cut)
+        self.save_prompts()
         self.attach(conversation)
         carols.post("/files/", {"name": words("a file that never arrives"), "size": 9})
         carols.get("/search/", {"q": words("what she searches for")})

@@ -1,7 +1,8 @@
 """Saved prompts: texts with blanks, which people find in the composer by typing a slash."""
 
 import re
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -14,6 +15,7 @@ MAX_TITLE_LENGTH = 80
 MAX_COMMAND_LENGTH = 40
 MAX_TEXT_LENGTH = 20_000  # characters
 MAX_PROMPTS = 1000  # that a person owns
+MAX_BLANKS = 50
 COMMAND = re.compile(r"\w[\w-]*")
 
 
@@ -36,13 +38,19 @@ class PromptContent(models.Model):
 
 
 class SavedPrompt(PromptContent, Versioned):
+    NAME: ClassVar[str] = "title"
     CONTENT: ClassVar[tuple[str, ...]] = ("title", "command", "text")
+    MAX_VERSIONS: ClassVar[int] = 50
 
     class Meta:
         ordering = ["title", "id"]
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def stored_bytes(self) -> int:
+        return sum(len(value.encode()) for value in self.content.values())
 
 
 class PromptVersion(PromptContent, Version):
@@ -70,6 +78,8 @@ class RememberedValues(models.Model):
     values = models.JSONField(default=dict)
     used_at = models.DateTimeField(auto_now=True)
 
+    objects: ClassVar[Any] = models.Manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["user", "prompt"], name="remembered_of_a_prompt")
@@ -77,3 +87,13 @@ class RememberedValues(models.Model):
 
     def __str__(self) -> str:
         return f"Values for {self.prompt_id}"
+
+    @classmethod
+    def of(cls, user: User, prompt: SavedPrompt) -> dict[str, str]:
+        """Return the values by the blanks' names; none if the prompt was not used yet."""
+        found = cls.objects.filter(user=user, prompt=prompt).first()
+        return dict(found.values) if found else {}
+
+    @classmethod
+    def remember(cls, user: User, prompt: SavedPrompt, values: Mapping[str, str]) -> None:
+        cls.objects.update_or_create(user=user, prompt=prompt, defaults={"values": dict(values)})

@@ -125,6 +125,7 @@ class Shareable(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, editable=False)
 
+    NAME: ClassVar[str]  # the field with its name
     grants: Any
     objects: ClassVar[Any] = models.Manager.from_queryset(ShareableQuerySet)()
 

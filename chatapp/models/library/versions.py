@@ -5,7 +5,7 @@ A kind of item derives from `Versioned` and has a model derived from `Version`, 
 the newest content, so that lists need no join.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self, TypeVar
 
 from django.db import models, transaction
@@ -14,6 +14,8 @@ from django.db.models import Exists, OuterRef, Q
 from chatapp.models.accounts.users import User
 from chatapp.models.library.sharing import Level, Shareable, ShareableQuerySet
 from chatapp.models.refusals import Refused
+
+AT_ONCE = 100  # rows per statement
 
 
 class ChangedMeanwhile(Refused):
@@ -113,13 +115,24 @@ class Versioned(Shareable):
         abstract = True
 
     @classmethod
-    @transaction.atomic
     def start(cls, owner: User, **content: Any) -> Self:
         """Create an item with its first version."""
-        item = cls(owner=owner, **content)
-        item.save(force_insert=True)
-        item._keep(owner)
-        return item
+        return cls.start_all(owner, [content])[0]
+
+    @classmethod
+    @transaction.atomic
+    def start_all(cls, owner: User, contents: Iterable[Mapping[str, Any]]) -> list[Self]:
+        """Create an item with its first version for each of these contents."""
+        items = [cls(owner=owner, **content) for content in contents]
+        cls.objects.bulk_create(items, batch_size=AT_ONCE)
+        version: Any = cls._meta.get_field("versions").related_model
+        first = [version(target=item, number=1, author=owner, **item.content) for item in items]
+        version.objects.bulk_create(first, batch_size=AT_ONCE)
+        return items
+
+    @property
+    def content(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.CONTENT}
 
     @transaction.atomic
     def change(self, by: User, opened: int, **content: Any) -> None:
@@ -154,6 +167,5 @@ class Versioned(Shareable):
         self.change(by, opened, **{name: getattr(earlier, name) for name in self.CONTENT})
 
     def _keep(self, author: User) -> None:
-        content = {name: getattr(self, name) for name in self.CONTENT}
-        self.versions.create(number=self.version, author=author, **content)
+        self.versions.create(number=self.version, author=author, **self.content)
         self.versions.filter(number__lte=self.version - self.MAX_VERSIONS).unused().delete()

@@ -25,7 +25,7 @@ def ample() -> TokenBucket:
 def test_projects_count_in_bytes(carol: User) -> None:
     Project.objects.create(user=carol, name="Sky", instructions="\N{PILE OF POO}" * 1000)
     take_room(carol, LIMIT - 4003, ample())
-    with pytest.raises(Refused, match=r"projects and notes take up 3\.9\xa0KB of the 9\.8\xa0KB"):
+    with pytest.raises(Refused, match=r"prompts and notes take up 3\.9\xa0KB of the 9\.8\xa0KB"):
         take_room(carol, LIMIT - 4002, ample())
 
 

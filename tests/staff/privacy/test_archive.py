@@ -16,7 +16,19 @@ from django.db import models
 from django.test import Client
 from django.utils import timezone
 
-from chatapp.models import Attachment, Conversation, Feedback, Message, Upstream, Usage, User
+from chatapp.library.formats import prompts_in
+from chatapp.models import (
+    Attachment,
+    Conversation,
+    Feedback,
+    Message,
+    RememberedValues,
+    SavedPrompt,
+    Upstream,
+    Usage,
+    User,
+)
+from chatapp.models.library.sharing import Level
 from tests.staff.privacy.test_privacy import unpacked
 from tests.support.attaching import attached_to
 from tests.support.page import parse
@@ -97,6 +109,20 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
     "chatapp.Project": {
         "projects.json": {"name", "instructions", "model", "created_at"},
         "": {"id", "user", "upstream"},
+    },
+    "chatapp.SavedPrompt": {
+        "prompts.json": {
+            "id", "title", "command", "text", "version", "created_at", "updated_at", "deleted_at",
+        },
+        "": {"owner"},
+    },
+    "chatapp.PromptVersion": {
+        "prompt_versions.jsonl": {"target", "number", "created_at", "title", "command", "text"},
+        "": {"id", "author"},
+    },
+    "chatapp.RememberedValues": {
+        "remembered.json": {"prompt", "values", "used_at"},
+        "": {"id", "user"},
     },
     "chatapp.User_groups": {"account.json": {"group"}, "": {"id", "user"}},
     "socialaccount.SocialAccount": {
@@ -236,6 +262,34 @@ async def test_attached_files_are_included_each_content_once(
     assert {one["type"] for one in listed} >= {"text/plain", "image/png"}
 
 
+async def test_prompts_are_included_with_what_is_remembered(
+    alices: Client, alice: User, bob: User, connections_close: None
+) -> None:
+    def save() -> SavedPrompt:
+        own = SavedPrompt.start(alice, title="Stand-up", command="standup", text="One")
+        own.share(None, Level.USE, alice)
+        own.change(alice, 1, text="Two")
+        SavedPrompt.start(alice, title="Deleted", text="Gone").discard()
+        theirs = SavedPrompt.start(bob, title="Bob's", text="Bob's words")
+        theirs.share(None, Level.EDIT, bob)
+        theirs.change(alice, 1, text="Alice's words")
+        RememberedValues.remember(alice, theirs, {"topic": "tea"})
+        return own
+
+    own = await sync_to_async(save)()
+    files = await unpacked(alices)
+    prompts = {one["title"]: one for one in json.loads(files["prompts.json"])["prompts"]}
+    assert (prompts["Stand-up"]["text"], prompts["Stand-up"]["id"]) == ("Two", str(own.pk))
+    assert prompts["Stand-up"]["shared_with"] == ["Everyone: Can use it"]
+    assert prompts["Deleted"]["deleted_at"]
+    saved = [json.loads(line)["text"] for line in files["prompt_versions.jsonl"].splitlines()]
+    assert saved == ["One", "Two", "Gone", "Alice's words"]
+    [remembered] = json.loads(files["remembered.json"])
+    assert remembered["values"] == {"topic": "tea"}
+    assert "Bob's words" not in "".join(files.values())
+    assert prompts_in(files["prompts.json"].encode())[1] == []
+
+
 # How the page describes what the archive contains, and what it does not.
 DESCRIBED = {
     "roles": "account with its roles", "groups": "groups", "devices": "devices",
@@ -243,6 +297,8 @@ DESCRIBED = {
     "tool_calls": "tool calls", "result": "their results",
     "feedback": "your feedback", "trashed_at": "the trash",
     "deleted_at": "deleted messages that are still kept", "projects.json": "projects",
+    "prompts.json": "saved prompts", "prompt_versions.jsonl": "their versions",
+    "remembered.json": "what you filled in",
     "files.json": "the files that you attached",
     "usage.csv": "usage", "opened.json": "what staff opened and did",
 }  # fmt: skip

@@ -1,0 +1,103 @@
+"""What the message box needs: the list that a slash opens, and the text of a prompt.
+
+The page gets the index of all prompts once and filters it by itself. A prompt's text is asked for
+when the person chooses it, so that it is the present one, and only if it is still open to them.
+"""
+
+import json
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.db.models.functions import Substr
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp.library.automatic import CLIPBOARD, automatic_values
+from chatapp.library.commands import COMMANDS
+from chatapp.library.forms import FillForm
+from chatapp.library.views import open_to
+from chatapp.models import RememberedValues, SavedPrompt, User
+from chatapp.sessions.time_zones import zone_of
+from chatapp.text.blanks import Blank, Kind, blanks_of, fill
+
+PREVIEW = 200  # characters
+MAX_LISTED = 10_000  # prompts
+
+
+@require_GET
+@login_required
+def index(request: HttpRequest) -> HttpResponse:
+    """Return all prompts that the person may use, their own first: `[id, title, command, owner,
+    preview]`, with "" as the owner of their own."""
+    assert isinstance(request.user, User)
+    prompts = SavedPrompt.objects.annotate(preview=Substr("text", 1, PREVIEW))
+    fields = "pk", "title", "command", "preview"
+    own = prompts.owned_by(request.user).values_list(*fields)[:MAX_LISTED]
+    shared = prompts.shared_with(request.user).values_list(*fields, "owner__username")
+    rows = [
+        *([str(pk), title, command, "", start] for pk, title, command, start in own),
+        *([str(pk), *words, owner, start] for pk, *words, start, owner in shared[:MAX_LISTED]),
+    ]
+    body = json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+    tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Cookie"}
+    if request.headers.get("If-None-Match") == tag:
+        return HttpResponse(status=304, headers=headers)
+    return HttpResponse(body, content_type="application/json", headers=headers)
+
+
+@require_GET
+@login_required
+def commands(request: HttpRequest) -> HttpResponse:
+    """Return the empty list, with the app's own commands."""
+    return render(request, "library/_list.html", {"commands": COMMANDS})
+
+
+@require_GET
+@login_required
+def use(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Return a prompt's text as JSON, or the dialog that asks for its blanks."""
+    assert isinstance(request.user, User)
+    found = open_to(request.user, pk)
+    now = datetime.now(zone_of(request.COOKIES.get("utc-offset", "")))
+    if blanks := _asked(found, automatic_values(request.user, now)):
+        remembered = RememberedValues.of(request.user, found)
+        form = FillForm(None, blanks, remembered, f"{now:%Y-%m-%d}")
+        context = {"prompt": found, "form": form, "clipboard": _clipboard(blanks)}
+        return render(request, "library/_fill.html", context)
+    return JsonResponse({"text": fill(found.text, automatic_values(request.user, now))})
+
+
+@require_POST
+@login_required
+def fill_in(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Return the text with the posted values, and remember these for the next time."""
+    assert isinstance(request.user, User)
+    found = open_to(request.user, pk)
+    now = datetime.now(zone_of(request.COOKIES.get("utc-offset", "")))
+    known = automatic_values(request.user, now)
+    form = FillForm(request.POST, _asked(found, known), {}, "")
+    if not form.is_valid():
+        problems: list[Any] = [error for errors in form.errors.values() for error in errors]
+        return HttpResponse(str(problems[0]), status=422, content_type="text/plain")
+    values = form.values
+    kept = {name: value for name, value in values.items() if name != CLIPBOARD}
+    if kept and "temporary" not in request.POST:
+        RememberedValues.remember(request.user, found, kept)
+    return JsonResponse({"text": fill(found.text, {**values, **known})})
+
+
+def _asked(prompt: SavedPrompt, known: Any) -> list[Blank]:
+    """Return the blanks that are not filled in by themselves."""
+    asked = [blank for blank in blanks_of(prompt.text) if blank.name not in known]
+    return [Blank(CLIPBOARD, Kind.LINES) if one.name == CLIPBOARD else one for one in asked]
+
+
+def _clipboard(blanks: list[Blank]) -> str:
+    """Return the name of the clipboard's field, "" if there is none."""
+    names = [blank.name for blank in blanks]
+    return f"blank-{names.index(CLIPBOARD)}" if CLIPBOARD in names else ""

@@ -1,0 +1,10 @@
+"""URLs of the page of shared items."""
+
+from django.urls import path
+
+from chatapp.staff.shared_items import views
+
+urlpatterns = [
+    path("settings/shared/", views.shared, name="shared-items"),
+    path("settings/shared/stop/", views.stop, name="stop-sharing"),
+]

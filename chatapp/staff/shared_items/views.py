@@ -1,0 +1,77 @@
+"""What people share with others: a list of names for administrators, who can stop it."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp.accounts.staff import administrators_only
+from chatapp.models import User
+from chatapp.models.library.sharing import kinds
+
+SHOWN = 500  # items of a kind
+MAX_QUERY_LENGTH = 150
+
+
+class FilterForm(forms.Form):
+    q = forms.CharField(
+        label="Name or owner", required=False, max_length=MAX_QUERY_LENGTH, empty_value=""
+    )
+
+
+class StopForm(forms.Form):
+    """A grant, by its kind of item and the item's primary key."""
+
+    kind = forms.ChoiceField()
+    item = forms.UUIDField()
+    grant = forms.IntegerField(min_value=1, max_value=2**63 - 1)
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(data)
+        self._kinds = {one._meta.model_name or "": one for one in kinds()}
+        field = self.fields["kind"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [(name, name) for name in self._kinds]
+
+    @property
+    def found(self) -> tuple[Any, Any]:
+        """The item and its grant; None for each that does not exist."""
+        clean = self.cleaned_data
+        item = self._kinds[clean["kind"]].objects.filter(pk=clean["item"]).first()
+        return item, item.grants.filter(pk=clean["grant"]).first() if item else None
+
+
+@require_GET
+@administrators_only
+def shared(request: HttpRequest) -> HttpResponse:
+    form = FilterForm(request.GET)
+    query: str = form.cleaned_data["q"] if form.is_valid() else ""
+    sections = [(kind._meta.verbose_name_plural, *_found(kind, query)) for kind in kinds()]
+    context = {"form": form, "query": query, "sections": sections, "shown": SHOWN}
+    return render(request, "shared_items/shared.html", context)
+
+
+def _found(kind: Any, query: str) -> tuple[list[Any], int]:
+    """Return the first items whose name or owner has the words, and how many there are."""
+    named = Q(owner__username__icontains=query) | Q(**{f"{kind.NAME}__icontains": query})
+    items = kind.objects.shared().filter(named).select_related("owner")
+    return list(items.prefetch_related("grants__group")[:SHOWN]), items.count()
+
+
+@require_POST
+@administrators_only
+def stop(request: HttpRequest) -> HttpResponse:
+    """Remove a grant. It needs no password, since it only revokes."""
+    assert isinstance(request.user, User)
+    form = StopForm(request.POST)
+    item, grant = form.found if form.is_valid() else (None, None)
+    if item is None or grant is None:
+        messages.error(request, "This is not shared any more.")
+    else:
+        item.unshare(grant.group, request.user)
+        messages.success(request, f"{grant.grantee}: “{item}” is no longer shared.")
+    return redirect("shared-items")

@@ -25,6 +25,7 @@ import "./drafts.js";
 import "./model-picker.js";
 import "./model-opener.js";
 import "./send-by.js";
+import "./slash.js";
 import "./shortcuts.js";
 import "./focus.js";
 import "./reasoning.js";

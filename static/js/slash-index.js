@@ -1,0 +1,61 @@
+// What the list over the message box can show: the prompts, as the server last told them, and the
+// app's commands whose controls are on the page.
+
+import { OURS } from "./untrusted-html.js";
+
+const FRESH = 30_000; // ms
+
+let loaded = -Infinity;
+let loading = null;
+let known = [];
+let element = null; // kept while the page shows another chat, whose composer has replaced its parent
+
+export const list = () => element;
+export const prompts = () => known;
+
+const isShown = (selector) => document.querySelector(selector)?.checkVisibility({ visibilityProperty: true });
+// The sidebar's controls work while it is folded; those of the chat only where they are.
+const isThere = (selector) => (selector.startsWith(".") ? isShown(selector) : document.querySelector(selector));
+
+const entry = (id, title, command, owner, preview) => {
+  const words = `${title} ${command}`.toLowerCase().split(/[\s/_-]+/);
+  return { id, title, command, owner, preview, known: words };
+};
+
+export const commands = () =>
+  [...(element?.querySelectorAll("data") ?? [])]
+    .filter(({ dataset }) => isThere(dataset.presses))
+    .map(({ dataset, textContent }) => ({
+      ...entry("", textContent, dataset.name, "", ""),
+      presses: dataset.presses,
+    }));
+
+// Asks for the prompts unless they are fresh, and calls `then` once they have come.
+export async function load(then) {
+  if (loading || performance.now() - loaded < FRESH) return;
+  loading = Promise.allSettled([shell(), index()]); // the list shows what it has
+  await loading;
+  loading = null;
+  loaded = performance.now();
+  then();
+}
+
+export const forget = () => { loaded = -Infinity; };
+
+// Resolves once something can be shown; null if it can already.
+export const awaited = () => (loaded === -Infinity ? loading : null);
+
+async function index() {
+  const answer = await fetch("/prompts/index/", { redirect: "error" });
+  if (answer.ok) known = (await answer.json()).map((one) => entry(...one));
+}
+
+async function shell() {
+  if (element) return;
+  await htmx.ajax("GET", "/prompts/commands/", { target: "body", swap: "beforeend" });
+  const drawn = document.querySelector(`#slash${OURS}`);
+  const styles = drawn.querySelector("link");
+  document.head.append(styles);
+  await new Promise((done) => { styles.onload = styles.onerror = done; });
+  element = drawn;
+}

@@ -1,0 +1,86 @@
+// The list of prompts and commands over the message box, while its text is "/" and a few words. The focus
+// stays in the box: arrow keys select, Enter and Tab choose, Escape closes. Loaded by static/js/slash.js.
+
+import { box, form } from "./message-box.js";
+import { sends } from "./send-by.js";
+import { insert, press, use } from "./slash-actions.js";
+import { awaited, commands, load, prompts } from "./slash-index.js";
+import { close, draw, opened, selected, step } from "./slash-rows.js";
+
+const MOST = 100; // characters of a query
+const SHOWN = 50; // rows
+const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };
+const UNSPACED = /[^\0-\x7f]/; // a script that may not put spaces between words
+
+let dismissed = false; // until the box has no slash any more
+
+// What is typed after the slash; null if the text can't be meant for the list, such as a path.
+function query() {
+  const { value } = box();
+  const isMeant = !dismissed && document.activeElement === box() && value.length <= MOST;
+  return isMeant && /^\/[^/\n]*$/.test(value) ? value.slice(1) : null;
+}
+
+const begins = (known, word) => known.startsWith(word) || (UNSPACED.test(word) && known.includes(word));
+
+// Each typed word must begin a word of the title, or the only one the command.
+function fits({ known, command }, typed) {
+  if (typed.length === 1 && command.startsWith(typed[0])) return true;
+  return typed.every((word) => known.some((one) => begins(one, word)));
+}
+
+function show() {
+  const text = query();
+  if (text === null) return close();
+  const typed = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = [...prompts(), ...commands()].filter((one) => fits(one, typed));
+  const isExact = ({ command }) => typed.length === 1 && command === typed[0];
+  const first = [...found.filter(isExact), ...found.filter((one) => !isExact(one))];
+  if (first.length) draw(first.slice(0, SHOWN), first.length);
+  else close();
+}
+
+export function look() {
+  if (!box().value.startsWith("/")) dismissed = false;
+  if (query() === null) return close();
+  load(show);
+  show();
+}
+
+function choose(entry) {
+  dismissed = true; // a prompt's text may begin with a slash, too
+  close();
+  if (!entry.presses) return use(entry.id);
+  insert("");
+  press(entry.presses);
+}
+
+addEventListener("keydown", async (event) => {
+  const { key, target } = event;
+  if (target !== box() || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const coming = query() !== null && sends(event) && awaited();
+  if (!coming && !(opened() && acts(event))) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  await coming;
+  if (coming && !opened()) return form().requestSubmit();
+  if (key in STEPS) return step(STEPS[key]);
+  if (key !== "Escape") return choose(selected());
+  dismissed = true;
+  close();
+}, true);
+
+const acts = ({ key, shiftKey }) => !shiftKey && (key in STEPS || ["Escape", "Enter", "Tab"].includes(key));
+
+document.addEventListener("chat:typed", look);
+document.addEventListener("chat:shown", close);
+document.addEventListener("focusout", ({ target, relatedTarget }) => {
+  if (target === box() && !relatedTarget?.closest("#slash")) close();
+});
+document.addEventListener("mousedown", (event) => {
+  if (event.target.closest?.("#slash-rows")) event.preventDefault(); // keeps the focus in the box
+});
+document.addEventListener("click", ({ target }) => {
+  const row = target.closest?.("#slash .slash-row");
+  if (row) choose(selected(row));
+});

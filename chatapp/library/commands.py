@@ -1,7 +1,7 @@
 """The app's own commands in the list that a slash opens.
 
-Each activates a control that is on the page, so nothing is implemented twice; a command whose
-control isn't there, or is hidden, isn't listed.
+Each activates a control that is on the page, or calls what the menu of a chat calls, so nothing is
+implemented twice. A command whose control isn't there, or is hidden, isn't listed.
 """
 
 from dataclasses import dataclass
@@ -11,20 +11,22 @@ from dataclasses import dataclass
 class Command:
     name: str
     label: str
-    icon: str
-    presses: str  # a CSS selector
+    presses: str = ""  # a CSS selector
+    does: str = ""  # a function of static/js/slash-actions.js, for the shown chat
 
 
 COMMANDS = (
-    Command("new", "New chat", "plus", "[data-new-chat]"),
-    Command("model", "Choose the model", "sliders", "#model"),
-    Command("temporary", "Temporary chat on or off", "eye", ".temporary-choice input"),
-    Command("attach", "Attach files", "paperclip", ".composer .attach"),
-    Command("outline", "Outline of this chat", "outline", ".topbar-outline"),
-    Command("search", "Search chats", "search", 'a[data-opens="search"]'),
-    Command("project", "New project", "folder", '[data-opens="new-project"]'),
-    Command("archive", "Archived chats", "archive", '[data-folder-link="archive"]'),
-    Command("trash", "Trash", "trash", '[data-folder-link="trash"]'),
-    Command("prompts", "Your prompts", "pencil", "[data-prompts]"),
-    Command("shortcuts", "Keyboard shortcuts", "keyboard", '[data-opens="shortcuts"]'),
+    Command("new", "New chat", "[data-new-chat]"),
+    Command("model", "Choose the model", "#model"),
+    Command("temporary", "Temporary chat on or off", ".temporary-choice input"),
+    Command("attach", "Attach files", ".composer .attach"),
+    Command("outline", "Outline of this chat", ".topbar-outline"),
+    Command("export", "Export this chat", does="exported"),
+    Command("archive", "Archive this chat", does="archived"),
+    Command("search", "Search chats", 'a[data-opens="search"]'),
+    Command("project", "New project", '[data-opens="new-project"]'),
+    Command("archived", "Archived chats", '[data-folder-link="archive"]'),
+    Command("trash", "Trash", '[data-folder-link="trash"]'),
+    Command("prompts", "Your prompts", "[data-prompts]"),
+    Command("shortcuts", "Keyboard shortcuts", '[data-opens="shortcuts"]'),
 )

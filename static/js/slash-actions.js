@@ -1,7 +1,9 @@
 // What a row of the list over the message box does: it puts a prompt into the box, or activates a control.
 
+import { change } from "./conversation-actions.js";
 import { box } from "./message-box.js";
 import { fetchDialog } from "./fetched-dialogs.js";
+import { conversation } from "./page.js";
 import { forget } from "./slash-index.js";
 import { tell } from "./toast.js";
 
@@ -24,6 +26,22 @@ export function press(selector) {
   control.focus();
   control.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true, cancelable: true }));
 }
+
+// What is done to the shown chat, by the name that the server has for it.
+const ACTS = {
+  archived: (id) => change("archive", {}, new Map([[id, ""]])),
+  exported(id) {
+    const selection = document.getElementById("selection");
+    const form = selection.cloneNode();
+    form.append(selection.elements.csrfmiddlewaretoken.cloneNode());
+    form.append(Object.assign(document.createElement("input"), { name: "ids", value: id }));
+    document.body.append(form);
+    form.submit();
+    form.remove();
+  },
+};
+
+export const act = (name) => ACTS[name](conversation());
 
 export async function use(id) {
   const address = `/prompts/${id}/use/`;

@@ -1,6 +1,7 @@
 // What the list over the message box can show: the prompts, as the server last told them, and the
 // app's commands whose controls are on the page.
 
+import { conversation } from "./page.js";
 import { OURS } from "./untrusted-html.js";
 
 const FRESH = 30_000; // ms
@@ -8,14 +9,18 @@ const FRESH = 30_000; // ms
 let loaded = -Infinity;
 let loading = null;
 let known = [];
+let tag = ""; // of what is known
 let element = null; // kept while the page shows another chat, whose composer has replaced its parent
 
 export const list = () => element;
 export const prompts = () => known;
 
-const isShown = (selector) => document.querySelector(selector)?.checkVisibility({ visibilityProperty: true });
 // The sidebar's controls work while it is folded; those of the chat only where they are.
-const isThere = (selector) => (selector.startsWith(".") ? isShown(selector) : document.querySelector(selector));
+function isThere({ presses, does }) {
+  if (does) return conversation() && !document.querySelector("#title[data-temporary]");
+  const control = document.querySelector(presses);
+  return presses.startsWith(".") ? control?.checkVisibility({ visibilityProperty: true }) : control;
+}
 
 const entry = (id, title, command, owner, preview) => {
   const words = `${title} ${command}`.toLowerCase().split(/[\s/_-]+/);
@@ -24,11 +29,8 @@ const entry = (id, title, command, owner, preview) => {
 
 export const commands = () =>
   [...(element?.querySelectorAll("data") ?? [])]
-    .filter(({ dataset }) => isThere(dataset.presses))
-    .map(({ dataset, textContent }) => ({
-      ...entry("", textContent, dataset.name, "", ""),
-      presses: dataset.presses,
-    }));
+    .filter(({ dataset }) => isThere(dataset))
+    .map(({ dataset, textContent }) => ({ ...entry("", textContent, dataset.name, "", ""), ...dataset }));
 
 // Asks for the prompts unless they are fresh, and calls `then` once they have come.
 export async function load(then) {
@@ -46,8 +48,11 @@ export const forget = () => { loaded = -Infinity; };
 export const awaited = () => (loaded === -Infinity ? loading : null);
 
 async function index() {
-  const answer = await fetch("/prompts/index/", { redirect: "error" });
-  if (answer.ok) known = (await answer.json()).map((one) => entry(...one));
+  const headers = tag ? { "If-None-Match": tag } : {};
+  const answer = await fetch("/prompts/index/", { headers, redirect: "error" });
+  if (!answer.ok) return; // most often it says that nothing has changed
+  known = (await answer.json()).map((one) => entry(...one));
+  tag = answer.headers.get("ETag");
 }
 
 async function shell() {

@@ -3,7 +3,7 @@
 
 import { box, form } from "./message-box.js";
 import { sends } from "./send-by.js";
-import { insert, press, use } from "./slash-actions.js";
+import { act, insert, press, use } from "./slash-actions.js";
 import { awaited, commands, load, prompts } from "./slash-index.js";
 import { close, draw, opened, selected, step } from "./slash-rows.js";
 
@@ -40,24 +40,31 @@ function show() {
   else close();
 }
 
-export function look() {
+function look() {
   if (!box().value.startsWith("/")) dismissed = false;
   if (query() === null) return close();
+  localStorage.setItem("slash", "used");
   load(show);
   show();
+}
+
+export function begin() {
+  load(show);
+  look();
 }
 
 function choose(entry) {
   dismissed = true; // a prompt's text may begin with a slash, too
   close();
-  if (!entry.presses) return use(entry.id);
+  if (entry.id) return use(entry.id);
   insert("");
-  press(entry.presses);
+  if (entry.does) act(entry.does);
+  else press(entry.presses);
 }
 
 addEventListener("keydown", async (event) => {
   const { key, target } = event;
-  if (target !== box() || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (target !== box() || event.ctrlKey || event.metaKey || event.altKey) return;
   const coming = query() !== null && sends(event) && awaited();
   if (!coming && !(opened() && acts(event))) return;
   event.preventDefault();

@@ -78,16 +78,15 @@ class ShareableQuerySet(models.QuerySet[S]):
 
     def open_to(self, user: User, level: Level = Level.USE) -> Self:
         """Those that the person owns, or on which they have at least this level."""
-        granted = self._grants_to(user).filter(level__gte=level)
-        return self.kept().filter(Q(owner=user) | Exists(granted))
+        return self.kept().filter(Q(owner=user) | Q(pk__in=self._granted_to(user, level)))
 
     def shared_with(self, user: User) -> Self:
         """Those of other people that this person may use."""
-        return self.open_to(user).exclude(owner=user)
+        return self.kept().filter(pk__in=self._granted_to(user, Level.USE)).exclude(owner=user)
 
     def shared(self) -> Self:
         """Those that have any grant."""
-        return self.kept().filter(Exists(self._grants()))
+        return self.kept().filter(pk__in=self._grants().values("target"))
 
     def deleted_by(self, user: User) -> Self:
         """Those of a person that can still be restored."""
@@ -109,11 +108,12 @@ class ShareableQuerySet(models.QuerySet[S]):
 
     def _grants(self) -> models.QuerySet[Any]:
         grants: Any = self.model._meta.get_field("grants").related_model
-        found: models.QuerySet[Any] = grants.objects.filter(target=OuterRef("pk"))
+        found: models.QuerySet[Any] = grants.objects.all()
         return found
 
-    def _grants_to(self, user: User) -> models.QuerySet[Any]:
-        return self._grants().filter(Q(group=None) | Q(group__user=user))
+    def _granted_to(self, user: User, level: Level) -> models.QuerySet[Any]:
+        # As a list of keys, so that the database need not look at everybody's items.
+        return self._grants().filter(_is_for(user), level__gte=level).values("target")
 
 
 class Shareable(models.Model):
@@ -136,8 +136,7 @@ class Shareable(models.Model):
         """Return the highest level that the person has; None if it is not open to them."""
         if self.owner_id == user.pk:
             return Level.EDIT
-        theirs = self.grants.filter(Q(group=None) | Q(group__user=user))
-        highest = theirs.aggregate(level=models.Max("level"))["level"]
+        highest = self.grants.filter(_is_for(user)).aggregate(level=models.Max("level"))["level"]
         return Level(highest) if highest else None
 
     def is_readable(self, user: User) -> bool:
@@ -186,6 +185,11 @@ def groups_to_share_with(user: User) -> "models.QuerySet[Group]":
 def kinds() -> list[type[Shareable]]:
     """Return all models of items that can be shared."""
     return [model for model in apps.get_models() if issubclass(model, Shareable)]
+
+
+def _is_for(user: User) -> Q:
+    """Return the condition that a grant is for this person."""
+    return Q(group=None) | Q(group__in=Group.objects.filter(user=user))
 
 
 def _end_of_days() -> datetime:

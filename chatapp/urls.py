@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("chatapp.search.urls")),
     path("prompts/", include("chatapp.library.urls")),
     path("files/", include("chatapp.files.urls")),
+    path("presets/", include("chatapp.library.presets.urls")),
     path("", include("chatapp.accounts.urls")),
     path("audit/", include("chatapp.staff.audit.urls")),
     path("pick/", include("chatapp.staff.pickers.urls")),

@@ -43,7 +43,13 @@ class ParameterForm(forms.Form):
     """
 
     system_prompt = MultilineField(
-        required=False, strip=False, max_length=MAX_SYSTEM_PROMPT_LENGTH, label="System prompt"
+        required=False,
+        strip=False,
+        max_length=MAX_SYSTEM_PROMPT_LENGTH,
+        label="System prompt",
+        error_messages={
+            "max_length": f"A system prompt has at most {MAX_SYSTEM_PROMPT_LENGTH:,} characters."
+        },
     )
     temperature = forms.FloatField(required=False)
     top_p = forms.FloatField(required=False)
@@ -65,6 +71,11 @@ class ParameterForm(forms.Form):
     @classmethod
     def of(cls, system_prompt: str, parameters: Mapping[str, object]) -> "ParameterForm":
         """Return a form that shows these."""
+        return cls(initial=cls.shown(system_prompt, parameters))
+
+    @staticmethod
+    def shown(system_prompt: str, parameters: Mapping[str, object]) -> dict[str, object]:
+        """Return the initial values that show these."""
         shown = {"system_prompt": system_prompt, **parameters}
         stop, wanted = parameters.get("stop"), parameters.get("response_format")
         if isinstance(stop, list):
@@ -73,7 +84,7 @@ class ParameterForm(forms.Form):
             shown["response_format"] = wanted["type"]
             shown["schema"] = _as_text(wanted.get("schema"))
         shown["extra"] = _as_text(parameters.get("extra"))
-        return cls(initial=shown)
+        return shown
 
     def clean(self) -> None:
         clean = self.cleaned_data

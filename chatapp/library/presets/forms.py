@@ -1,0 +1,177 @@
+"""The form of a preset. Each error is a sentence that says the limit or what to do."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+
+from chatapp.catalogue import Offer
+from chatapp.db.primary_keys import parse_pk
+from chatapp.library.parameter_form import ParameterForm
+from chatapp.library.presets.words import CLOCK_NAME, model_in_words
+from chatapp.models import ModelChoice, Preset, Refused, Upstream, User
+from chatapp.models.library.presets import (
+    CLOCK,
+    MAX_DESCRIPTION_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_SUGGESTION_LENGTH,
+    MAX_SUGGESTIONS,
+    Icon,
+)
+from chatapp.text.multiline import MultilineField
+from chatapp.text.one_line import OneLine
+from chatapp.upstream.wire.model_list import ListedModel
+
+MAX_QUERY_LENGTH = 100
+MAX_MODEL_LENGTH = 200
+MORE = ("seed", "response_format", "schema", "stop", "logprobs", "top_logprobs", "extra")
+FOLDED = (
+    *("temperature", "top_p", "max_output_tokens", "reasoning_effort", "web_search"),
+    *MORE,
+)
+
+
+class SearchForm(forms.Form):
+    q = forms.CharField(required=False, max_length=MAX_QUERY_LENGTH)
+
+
+class PresetForm(ParameterForm):
+    """A preset. `opened` is the version that the form was filled with."""
+
+    name = OneLine(MAX_NAME_LENGTH, "A name")
+    icon = forms.ChoiceField(
+        choices=Icon,
+        error_messages=dict.fromkeys(["required", "invalid_choice"], "Choose an icon."),
+    )
+    description = forms.CharField(
+        required=False,
+        max_length=MAX_DESCRIPTION_LENGTH,
+        error_messages={
+            "max_length": f"A description has at most {MAX_DESCRIPTION_LENGTH} characters."
+        },
+    )
+    model = forms.CharField(required=False)
+    offers_all = forms.ChoiceField(
+        choices=[("yes", "All tools that the model is offered"), ("no", "Only these")],
+        required=False,
+    )
+    tools = forms.MultipleChoiceField(required=False)
+    suggestions = MultilineField(required=False)
+    takes_memory = forms.BooleanField(required=False)
+    opened = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+
+    def __init__(
+        self,
+        data: Any,
+        user: User,
+        offers: Sequence[Offer],
+        tools: Mapping[int, str],
+        preset: Preset | None = None,
+    ) -> None:
+        """`offers` and `tools`, the names of tool servers, are what the person may use."""
+        shown = preset or Preset()
+        super().__init__(data, initial=_shown(shown))
+        self.user, self.preset, self.offers = user, preset, offers
+        self.before = shown.preselected  # may be a model that is no longer offered
+        self._tools: dict[str, int | str] = {CLOCK: CLOCK, **{str(pk): pk for pk in tools}}
+        # Those that this person may not use, or that were deleted, are kept as they are.
+        self.other_tools = [one for one in shown.tools or () if one not in self._tools.values()]
+        field = self.fields["tools"]
+        assert isinstance(field, forms.MultipleChoiceField)
+        names = [(str(pk), name) for pk, name in tools.items()]
+        field.choices = [(CLOCK, CLOCK_NAME), *names]
+
+    def clean_description(self) -> str:
+        return " ".join(str(self.cleaned_data["description"]).split())
+
+    def clean_model(self) -> ModelChoice | None:
+        """Accept a model that the person may use, or the one that the preset has."""
+        named, _, model = self.cleaned_data["model"].partition("/")
+        if not (named or model):
+            return None
+        upstream = parse_pk(named)
+        if not upstream or not model.isprintable() or not 0 < len(model) <= MAX_MODEL_LENGTH:
+            raise forms.ValidationError("Choose one of these models.")
+        chosen = ModelChoice(upstream, model)
+        if chosen != self.before:
+            try:
+                Upstream.offering(chosen, self.user.pk)
+            except Refused as refused:
+                raise forms.ValidationError(str(refused)) from None
+        return chosen
+
+    def clean_suggestions(self) -> list[str]:
+        lines = [" ".join(line.split()) for line in self.cleaned_data["suggestions"].split("\n")]
+        found = [line for line in lines if line]
+        if len(found) > MAX_SUGGESTIONS:
+            raise forms.ValidationError(f"There can be {MAX_SUGGESTIONS} suggestions at most.")
+        if any(len(line) > MAX_SUGGESTION_LENGTH for line in found):
+            raise forms.ValidationError(
+                f"A suggestion has at most {MAX_SUGGESTION_LENGTH} characters."
+            )
+        return found
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The content for `Preset.start` or `change`, once valid."""
+        clean = self.cleaned_data
+        model: ModelChoice | None = clean["model"]
+        chosen = [*(self._tools[one] for one in clean["tools"]), *self.other_tools]
+        return {
+            **{name: clean[name] for name in ("name", "icon", "description", "system_prompt")},
+            "upstream_id": model.upstream if model else None,
+            "model": model.name if model else "",
+            "parameters": self.parameters,
+            "tools": chosen if clean["offers_all"] == "no" else None,
+            "suggestions": clean["suggestions"],
+            "takes_memory": clean["takes_memory"],
+        }
+
+    @property
+    def models(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """The choices of a model by the names of the upstreams."""
+        found = [
+            (offer.upstream.name, [(value, _name(model)) for value, model in offer.choices])
+            for offer in self.offers
+            if offer.models
+        ]
+        offered = {value for _, choices in found for value, _ in choices}
+        before = _value(self.before)
+        if self.preset and before and before not in offered:
+            found.insert(0, ("", [(before, model_in_words(self.preset))]))
+        return found
+
+    @property
+    def lost_model(self) -> str:
+        """The preset's model if its upstream was deleted."""
+        return self.preset.model if self.preset and not self.before else ""
+
+    @property
+    def has_parameters(self) -> bool:
+        return self._has(FOLDED)
+
+    @property
+    def has_more(self) -> bool:
+        return self._has(MORE)
+
+    def _has(self, names: Sequence[str]) -> bool:
+        return any(self[name].value() or self[name].errors for name in names)
+
+
+def _shown(preset: Preset) -> dict[str, object]:
+    return ParameterForm.shown(preset.system_prompt, preset.parameters) | {
+        **{name: getattr(preset, name) for name in ("name", "icon", "description", "takes_memory")},
+        "model": _value(preset.preselected),
+        "offers_all": "yes" if preset.tools is None else "no",
+        "tools": [str(one) for one in preset.tools or ()],
+        "suggestions": "\n".join(preset.suggestions),
+        "opened": preset.version,
+    }
+
+
+def _value(model: ModelChoice | None) -> str:
+    return f"{model.upstream}/{model.name}" if model else ""
+
+
+def _name(model: ListedModel) -> str:
+    return model.name or model.id

@@ -1,0 +1,85 @@
+"""A preset's content in words, for readers, and what changed from one version to the next."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chatapp.catalogue import name_of
+from chatapp.models.library.presets import CLOCK, PresetContent
+from chatapp.text.differences import Piece, differences
+
+LABELS = {
+    "temperature": "Temperature",
+    "top_p": "Top p",
+    "max_output_tokens": "Maximum output",
+    "reasoning_effort": "Reasoning effort",
+    "web_search": "Search the web",
+    "seed": "Seed",
+    "response_format": "Response format",
+    "stop": "Stop sequences",
+    "logprobs": "Log probabilities",
+    "top_logprobs": "Alternatives per token",
+    "extra": "Other parameters",
+}
+CLOCK_NAME = "Clock"
+UNKNOWN_TOOL = "a tool server that you can't use"
+
+
+@dataclass(frozen=True)
+class Change:
+    label: str
+    pieces: list[Piece]
+
+
+def changes(before: PresetContent, after: PresetContent, tools: Mapping[int, str]) -> list[Change]:
+    """Return what is different, in the order of the form. `tools` has the names of tool servers."""
+    old, new = in_words(before, tools), in_words(after, tools)
+    return [
+        Change(label, differences(old[label], new[label]))
+        for label in old
+        if old[label] != new[label]
+    ]
+
+
+def in_words(content: PresetContent, tools: Mapping[int, str]) -> dict[str, str]:
+    """Return each part of the content by its label."""
+    return {
+        "Name": content.name,
+        "Icon": content.get_icon_display(),
+        "Description": content.description,
+        "Model": model_in_words(content),
+        "System prompt": content.system_prompt,
+        "Parameters": "\n".join(_parameters(content.parameters)),
+        "Tools": tools_in_words(content, tools),
+        "Suggestions": "\n".join(content.suggestions),
+        "What models know about you": "Sent too" if content.takes_memory else "Not sent",
+    }
+
+
+def model_in_words(content: PresetContent) -> str:
+    if not content.model:
+        return "Each person's choice"
+    name = name_of(content.upstream, content.model)
+    return name if content.upstream_id else f"{name}, which is no longer offered"
+
+
+def tools_in_words(content: PresetContent, tools: Mapping[int, str]) -> str:
+    if content.tools is None:
+        return "All that are offered"
+    named = [CLOCK_NAME if one == CLOCK else tools.get(one, UNKNOWN_TOOL) for one in content.tools]
+    return ", ".join(named) or "None"
+
+
+def _parameters(parameters: Mapping[str, Any]) -> Iterator[str]:
+    for name, label in LABELS.items():
+        if name in parameters:
+            yield f"{label}: {_shown(parameters[name])}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, str | int | float):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,0 +1,81 @@
+"""Sharing an item of the library: the form, and what its page posts."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import Group
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+
+from chatapp.db.primary_keys import parse_pk
+from chatapp.models import Installation, Refused, User
+from chatapp.models.library.sharing import EVERYONE, Level, Shareable, groups_to_share_with
+
+TO_EVERYONE = "everyone"
+
+
+class ShareForm(forms.Form):
+    """Whom to share with, and what they may do."""
+
+    to = forms.ChoiceField(
+        label="Share with",
+        error_messages={"invalid_choice": "Choose everyone, or a group that you belong to."},
+    )
+    level = forms.TypedChoiceField(label="They", choices=Level, coerce=int, initial=Level.USE)
+
+    def __init__(self, data: Any, owner: User) -> None:
+        super().__init__(data)
+        self._groups = {str(group.pk): group for group in groups_to_share_with(owner)}
+        names = [(key, group.name) for key, group in self._groups.items()]
+        field = self.fields["to"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [(TO_EVERYONE, f"{EVERYONE} who can sign in"), *names]
+
+    @property
+    def parsed(self) -> tuple[Group | None, Level]:
+        return self._groups.get(self.cleaned_data["to"]), Level(self.cleaned_data["level"])
+
+
+def sharing_page(
+    request: HttpRequest, item: Shareable, template: str, context: dict[str, Any]
+) -> HttpResponseBase:
+    """Add or change a grant, or remove the one that `remove` names; show all grants.
+
+    Only for the owner, and for administrators, who can only remove grants.
+    """
+    assert isinstance(request.user, User)
+    user, form = request.user, ShareForm(None, request.user)
+    if request.method == "POST" and "remove" in request.POST:
+        _unshare(request, item, user)
+        return redirect(request.path)
+    if request.method == "POST":
+        form = ShareForm(request.POST, user)
+        if form.is_valid() and _is_shared(item, user, form):
+            messages.success(request, "Shared.")
+            return redirect(request.path)
+    is_owner = item.owner_id == user.pk
+    context |= {
+        "item": item,
+        "form": form,
+        "grants": item.grants.select_related("group").order_by("group__name", "pk"),
+        "is_owner": is_owner,
+        "may_share": is_owner and Installation.this().lets_share(user),
+    }
+    return render(request, template, context)
+
+
+def _unshare(request: HttpRequest, item: Shareable, user: User) -> None:
+    if grant := item.grants.filter(pk=parse_pk(request.POST["remove"])).first():
+        item.unshare(grant.group, user)
+        messages.success(request, f"No longer shared with {grant.grantee}.")
+
+
+def _is_shared(item: Shareable, user: User, form: ShareForm) -> bool:
+    try:
+        item.share(*form.parsed, user)
+    except Refused as error:
+        form.add_error(None, str(error))
+        return False
+    return True

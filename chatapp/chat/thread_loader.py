@@ -25,6 +25,7 @@ class LoadedThread(NamedTuple):
     page: ThreadPage
     parts: fragments.ThreadParts
     running: Sequence[Generation]
+    used_tokens: int | None  # if something was left out since the last reply, perhaps
 
 
 async def load_thread(viewer: Viewer, conversation: UUID, select: Select) -> LoadedThread:
@@ -38,29 +39,31 @@ async def load_thread(viewer: Viewer, conversation: UUID, select: Select) -> Loa
     while True:
         running, begun, changes = replies.of(conversation), replies.begun, showing.changes
         head = viewer.head
-        found, page = await _load(viewer, conversation, select)
+        found, page, used_tokens = await _load(viewer, conversation, select)
         parts = await drawn(page, running)
         # A reply that was stored but not running may have run and ended meanwhile.
         may_have_run = page.streaming and not running and replies.begun != begun
         is_unchanged = viewer.head == head and showing.changes == changes
         if is_unchanged and replies.of(conversation) == running and not may_have_run:
-            return LoadedThread(found, page, parts, running)
+            return LoadedThread(found, page, parts, running, used_tokens)
 
 
 async def _load(
     viewer: Viewer, conversation: UUID, select: Select
-) -> tuple[Conversation, ThreadPage]:
+) -> tuple[Conversation, ThreadPage, int | None]:
     if not worker().database_answers:
         raise OperationalError("it did not respond a second ago")
 
-    def load() -> tuple[Conversation, ThreadPage]:
+    def load() -> tuple[Conversation, ThreadPage, int | None]:
         person = validity.person_of(viewer.session_key)
         found = person.conversations.kept().named(conversation)
         if found.mark_read():
             worker().list_changed(person.pk)
-        return found, select(found)
+        page = select(found)
+        end = page.end.pk if page.end else None
+        return found, page, found.sent_tokens(end) if found.cut_changes else None
 
-    loaded: tuple[Conversation, ThreadPage] = await database_sync_to_async(load)()
+    loaded: tuple[Conversation, ThreadPage, int | None] = await database_sync_to_async(load)()
     return loaded
 
 

@@ -208,7 +208,7 @@ class ThreadSync:
         messages = fragments.thread_fragment(
             thread.parts, [one.live.view() for one in thread.running]
         )
-        composer = fragments.composer_fragment(thread.conversation, page.end)
+        composer = fragments.composer_fragment(thread.conversation, page.end, thread.used_tokens)
         await self._viewer.show(messages + composer)
 
     async def _show_running(self, running: Sequence[Generation]) -> None:

@@ -78,6 +78,11 @@ def chat_page(
     offers = open_to(offers, permitted(request.user.pk))
     at, view = _shown(request, conversation)
     preset = None if view else _chosen_preset(request, project)
+    settings = (
+        ChatSettings.of(conversation)
+        if conversation
+        else ChatSettings(preset_version=preset.newest if preset else None)
+    )
     wanted, notes = (
         (_models_of(view), NO_NOTES) if view else _beginning(request.user, project, preset)
     )
@@ -94,14 +99,20 @@ def chat_page(
         # An administrator who has just connected a model is sent here.
         "told": get_messages(request) if "model" in request.GET else (),
         "prompt_id": uuid4(),
-        "preset": ChatSettings.of(conversation).preset if conversation else preset,
+        "preset": settings.preset,
         "presets": [] if conversation or preset else Preset.to_start_with(request.user),
         "suggestions": _suggestions(offers, preset) if not (view and view.shown) else [],
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
         "presets_to_choose": Preset.objects.to_choose(request.user) if project else [],
         "filed": sidebar.filed(request, project.pk) if project else None,
         "limit_warning": warning(quota_usages(request.user)),
-        **_draft(request.user, conversation, view),
+        **_draft(request.user, conversation),
+        "used_tokens": _used_tokens(request.user, conversation, view),
+        "system_message": settings.system_message(
+            request.user,
+            conversation.project if conversation else project,
+            takes_memory=not (conversation and conversation.is_temporary),
+        ),
         "policy": ReviewPolicy.at(conversation.created_at) if conversation else ReviewPolicy.now(),
     }
     if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):
@@ -111,14 +122,21 @@ def chat_page(
     return render(request, "chat/page.html", context)
 
 
-def _draft(
-    person: User, conversation: Conversation | None, view: ThreadPage | None
-) -> dict[str, object]:
+def _draft(person: User, conversation: Conversation | None) -> dict[str, object]:
     """Return the context of the files that wait in the composer."""
     drafted = person.attachments.drafted(conversation.pk if conversation else None)
-    attachments = list(drafted.for_chips())
-    head = view.end.pk if view and view.end and attachments else None
-    return {"attachments": attachments, "used_tokens": Usage.context_tokens(person, head)}
+    return {"attachments": list(drafted.for_chips())}
+
+
+def _used_tokens(
+    person: User, conversation: Conversation | None, view: ThreadPage | None
+) -> int | None:
+    """Return what the chat fills of a context, if the messages on the page do not say it."""
+    if conversation and view and view.end and conversation.cut_changes:
+        return conversation.sent_tokens(view.end.pk)
+    if view and view.end and view.has_later:
+        return Usage.context_tokens(person, view.end.pk)
+    return None
 
 
 NO_NOTES: dict[str, object] = {"notice": "", "says_closing_stops": False}

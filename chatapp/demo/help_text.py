@@ -22,6 +22,10 @@ KEYWORDS = {
         attach attached attachment attachments file files upload uploads document documents pdf
         photo photos image images scan word excel powerpoint spreadsheet slides csv paste drop
     """,
+    "The context of a model": """
+        context window length limit percent meter summary summarise summarize summaries
+        shorten oldest leave left out grey gray full larger
+    """,
     "Stopping a reply": """
         stop cancel abort interrupt escape esc close closing tab grace disconnect connection lost
         drop dropped continue leave halt finish finished

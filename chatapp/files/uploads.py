@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp.files.forms import AltForm, PagesForm, TextForm, UploadForm
 from chatapp.files.reading import NOT_STORED, start_reading, stored_text
-from chatapp.models import Attachment, Conversation, Usage, User
+from chatapp.models import Attachment, Conversation, User
 from chatapp.models.files import storage
 from chatapp.models.files.attachments import AttachmentQuerySet, part_bytes
 from chatapp.models.refusals import Refused
@@ -39,17 +39,13 @@ def draft(request: HttpRequest) -> HttpResponse:
     """The attachments in the draft of a conversation, or of a new chat."""
     assert isinstance(request.user, User)
     form = DraftForm(request.GET)
-    place = form.cleaned_data if form.is_valid() else {"conversation": None, "parent": None}
-    context = {
-        "attachments": _own(request).drafted(place["conversation"]).for_chips(),
-        "used_tokens": Usage.context_tokens(request.user, place["parent"]),
-    }
-    return render(request, "files/_draft.html", context)
+    place = form.cleaned_data if form.is_valid() else {"conversation": None}
+    drafted = _own(request).drafted(place["conversation"])
+    return render(request, "files/_draft.html", {"attachments": drafted.for_chips()})
 
 
 class DraftForm(forms.Form):
     conversation = forms.UUIDField(required=False)
-    parent = forms.UUIDField(required=False)  # the message that the prompt will follow
 
 
 @require_POST

@@ -20,6 +20,8 @@ import "./ids.js";
 import "./attachments.js";
 import "./waiting.js";
 import "./attaching.js";
+import "./context-meter.js";
+import "./context-offers.js";
 import "./prompt.js";
 import "./drafts.js";
 import "./model-picker.js";

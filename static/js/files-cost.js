@@ -2,29 +2,19 @@
 // or the model takes no images, offers what helps. The server checks both again.
 
 import { announce } from "./announcements.js";
-import { chips, refresh } from "./attachments.js";
-import { anotherModel, fewerPages, modelsWithImages, offer, select, tokensOf } from "./files-choices.js";
-import { box, grouped } from "./message-box.js";
-
-const BYTES_PER_TOKEN = 4;
+import { chips } from "./attachments.js";
+import { about } from "./context-details.js";
+import { figures, model } from "./context-meter.js";
+import { anotherModel, fewerPages, modelsWithImages, offer, select } from "./files-choices.js";
+import { grouped } from "./message-box.js";
 
 const part = (name) => document.getElementById(`files-${name}`);
-const model = () => select().selectedOptions[0];
-
-// Two significant digits.
-function about(count) {
-  const step = 10 ** Math.max(`${Math.round(count)}`.length - 2, 0);
-  return grouped(Math.round(count / step) * step);
-}
 
 function draw() {
   const files = chips();
   part("cost").hidden = !files.length;
   if (!files.length) return void delete part("cost").dataset.refuses;
-  const used = Number(document.getElementById("attached").dataset.used);
-  const typed = new TextEncoder().encode(box().value).length / BYTES_PER_TOKEN;
-  const total = files.reduce((sum, chip) => sum + tokensOf(chip), used + typed);
-  const most = Number(model()?.dataset.context ?? 0);
+  const { prompt: total, most } = figures();
   const name = model()?.text.trim() ?? "";
   const of = most ? `of ${grouped(most)} tokens of ` : "tokens";
   part("tokens").textContent = `About ${about(total)} ${of}`;
@@ -55,7 +45,6 @@ function refuse(sentence) {
 for (const type of ["chat:files", "chat:typed"]) document.addEventListener(type, draw);
 document.addEventListener("change", ({ target }) => target === select() && draw());
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.id === "model-picker") draw();
-  if (target.matches?.("[data-reply]:not([data-ending=streaming])") && chips().length) refresh();
+  if (target.id === "model-picker" || target.closest?.("[data-reply]")) draw();
 });
 draw();

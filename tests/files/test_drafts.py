@@ -9,12 +9,10 @@ from pytest_django import Settings
 
 from chatapp.models import (
     Attachment,
-    Conversation,
     FileContent,
     Message,
     Price,
     Upstream,
-    Usage,
     User,
 )
 from chatapp.models.files.attachments import MAX_CHOICES
@@ -38,17 +36,6 @@ def paged(attachment: Attachment, pages: Sequence[str]) -> Attachment:
 
 def chips_of(client: Client, query: str = "") -> Element:
     return parse(client.get(f"/files/draft/{query}").text)
-
-
-def replied(person: User) -> Message:
-    """Return a stored reply that took 1,000 tokens."""
-    chat = Conversation.objects.create(user=person)
-    reply = Message.objects.create(conversation=chat, role=Message.Role.ASSISTANT)
-    reported = Usage.Provenance.REPORTED
-    Usage.objects.create(
-        message=reply, user=person, provenance=reported, prompt_tokens=900, completion_tokens=100
-    )
-    return reply
 
 
 # ---- the text of a file
@@ -119,15 +106,9 @@ def test_an_interrupted_upload_goes_on_if_it_is_the_same_file(alices: Client) ->
 # ---- what it costs
 
 
-def test_the_draft_names_tokens_of_pages_and_of_the_chat_so_far(
-    alices: Client, alice: User
-) -> None:
+def test_the_draft_names_tokens_of_pages(alices: Client) -> None:
     attachment = paged(upload(alices, "book.txt", b"x"), ["word " * 100] * 4)
-    reply = replied(alice)
-    drawn = chips_of(alices, f"?parent={reply.pk}")
-    [region] = drawn.find_all(id="attached")
-    [chip] = drawn.find_all(id=f"file-{attachment.pk}")
-    assert region.attributes["data-used"] == "1000"
+    [chip] = chips_of(alices).find_all(id=f"file-{attachment.pk}")
     quarter = attachment.tokens // 4
     assert (
         chip.attributes["data-pages"] == f"[[1, {quarter}], [2, {2 * quarter}], [3, {3 * quarter}]]"
@@ -140,12 +121,6 @@ def test_few_pages_of_a_long_document_are_offered(alices: Client) -> None:
     choices = attachment.pages_and_tokens
     assert len(choices) == MAX_CHOICES
     assert choices == sorted(choices)
-
-
-def test_the_usage_of_others_is_not_told(bobs: Client, alice: User) -> None:
-    reply = replied(alice)
-    [region] = chips_of(bobs, f"?parent={reply.pk}").find_all(id="attached")
-    assert region.attributes["data-used"] == "0"
 
 
 async def test_files_that_do_not_fit_the_model_are_refused_before_anything_is_stored(

@@ -108,6 +108,7 @@ def main(
         "limit_warning": warning([QuotaUsage(shared_limit(text), "all", 90, 0, 0, None)]),
         "attachments": [Attachment(name=text, size=9, state="ready")],
         "used_tokens": 0,
+        "system_message": text,
         "thread": "",
         "suggestions": (text,),
         "first_steps": ("gateway", "people"),

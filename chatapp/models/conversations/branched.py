@@ -16,6 +16,7 @@ from chatapp.models.conversations.context_cuts import Cuts, cuts_of, last_cut
 from chatapp.models.conversations.messages import Message, streaming_in
 from chatapp.models.conversations.thread_pages import ThreadPage
 from chatapp.models.refusals import NotHere
+from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 
 
 class Branched(models.Model):
@@ -37,6 +38,11 @@ class Branched(models.Model):
     def history_until(self, message: uuid.UUID | None) -> BranchHistory:
         """Return the branch up to and including this message, as it is sent to an upstream."""
         return branch_history_until(self.pk, message, self._cuts)
+
+    def sent_tokens(self, through: uuid.UUID | None) -> int:
+        """Return about how many tokens are sent of the branch through this message."""
+        history = self.history_through(through).history()
+        return PromptSize.of(history).tokens(BYTES_PER_TOKEN, MIDDLE)
 
     def standing(self, through: uuid.UUID | None = None) -> ThreadPage:
         """Return the branch of the streaming reply, or else of this message, without messages.

@@ -12,6 +12,7 @@ from chatapp.db.statements import Query
 from chatapp.models.accounts.memory import Memory
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations.conversation import Conversation
+from chatapp.models.conversations.projects import Project
 from chatapp.models.library.presets import Preset, PresetVersion
 from chatapp.models.refusals import Refused
 
@@ -71,6 +72,19 @@ class ChatSettings(models.Model):
         if self.system_prompt is None:
             return self.preset_version.system_prompt if self.preset_version else ""
         return self.system_prompt
+
+    def system_message(
+        self, user: User, project: Project | None, *, takes_memory: bool = True
+    ) -> str:
+        """Return all that is sent before the messages: the instructions, those of the project, and
+        the person's memory."""
+        takes_memory &= self.preset_version is None or self.preset_version.takes_memory
+        parts = (
+            self.instructions,
+            project.instructions if project else "",
+            Memory.instructions_of(user.pk) if takes_memory else "",
+        )
+        return "\n\n".join(part for part in parts if part.strip())
 
     @property
     def sent_parameters(self) -> dict[str, object]:
@@ -150,11 +164,8 @@ class RequestSettings(models.Model):
         """
         settings.check_right(user)
         conversation, version = settings.conversation, settings.preset_version
-        takes_memory = not conversation.is_temporary and (not version or version.takes_memory)
-        instructions = _joined(
-            settings.instructions,
-            conversation.project.instructions if conversation.project else "",
-            Memory.instructions_of(user.pk) if takes_memory else "",
+        instructions = settings.system_message(
+            user, conversation.project, takes_memory=not conversation.is_temporary
         )
         parameters = settings.sent_parameters
         if not (version or instructions or parameters):
@@ -194,10 +205,6 @@ class RequestSettings(models.Model):
     def offers(self, tool: int | str) -> bool:
         """Whether the preset offers a tool server, by its primary key, or the `CLOCK`."""
         return self.preset_version is None or self.preset_version.offers(tool)
-
-
-def _joined(*instructions: str) -> str:
-    return "\n\n".join(one for one in instructions if one.strip())
 
 
 def _digest(*content: Any) -> str:

@@ -28,13 +28,17 @@ from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH, known_feedbac
 from chatapp.models.conversations.paths import path_of
 from chatapp.models.platform import branding
 from chatapp.models.platform.upstream_failures import UpstreamFailure
-from chatapp.rendering.fragments import words
+from chatapp.rendering.fragments import context_figures, words
 from chatapp.rendering.fragments.fallback_words import fallback_sentence
 from chatapp.rendering.fragments.includes import WithIncludes
 from chatapp.rendering.fragments.layout import WithoutLayout
 from chatapp.rendering.markdown.allowed import ALLOWED
 
 FILTERS = (
+    context_figures.answer_tokens,
+    context_figures.characters_per_token,
+    context_figures.context_tokens,
+    context_figures.tool_tokens,
     dollars,
     fallback_sentence,
     known_feedback,

@@ -9,11 +9,16 @@ from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.swaps import replace, swap
 
 
-def composer_fragment(conversation: Conversation, head: Message | None) -> str:
-    """Set up the composer for the prompt that follows `head`, or for the first one."""
+def composer_fragment(
+    conversation: Conversation, head: Message | None, used_tokens: int | None = None
+) -> str:
+    """Set up the composer for the prompt that follows `head`, or for the first one.
+
+    `used_tokens` is the size of the chat if the usage of its last reply does not say it.
+    """
+    state = {"conversation": conversation, "head": head, "used_tokens": used_tokens}
     return draw(
-        "chat/_composer_state.html",
-        {"conversation": conversation, "head": head, "prompt_id": uuid4(), "oob": True, "gone": ""},
+        "chat/_composer_state.html", state | {"prompt_id": uuid4(), "oob": True, "gone": ""}
     )
 
 
@@ -39,6 +44,7 @@ def _policy_note(policy: ReviewPolicy, conversation: Conversation | None) -> str
 def emptied_fragment(gone: UUID, why: str, policy: ReviewPolicy) -> str:
     """Show a new chat in place of a deleted conversation, if the page shows it, and say why."""
     state = {"conversation": None, "head": None, "prompt_id": uuid4(), "oob": True}
+    state["used_tokens"] = None
     return (
         swap("innerHTML", "#messages")
         + replace("#title", draw("chat/_title.html", {"conversation": None}))

@@ -54,8 +54,10 @@ def test_what_is_not_offered_here_is_left_to_the_person(alices: Client, alice: U
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\xff\xfe", b"nonsense", b"[" * 100_000, b'"text"', b"[]", {"presets": {}}]
-    + [{"format": "chatapp.prompts", "presets": [{"name": "A"}]}],
+    [
+        *(b"", b"\xff\xfe", b"nonsense", b"[" * 100_000, b'"text"', b"[]", {"presets": {}}),
+        {"format": "chatapp.prompts", "presets": [{"name": "A"}]},
+    ],
 )
 def test_a_file_of_something_else_is_refused(alices: Client, content: Any) -> None:
     page = imported(alices, content)

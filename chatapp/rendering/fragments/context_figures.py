@@ -1,0 +1,45 @@
+"""Template filters with the figures from which the page's meter estimates the next request."""
+
+from chatapp.models import Message, Upstream, Usage
+from chatapp.models.billing.reservations import tools_of
+from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, UPPER
+
+ENOUGH = 50  # tokens of an answer, to tell how many characters a token has
+LEAST, MOST = 0.5, 8.0  # characters per token; other figures mean something else
+ANSWER_LIMITS = ("max_completion_tokens", "max_tokens")
+
+
+def context_tokens(usage: Usage, message: Message) -> int | None:
+    """Return the tokens of the request and the answer together: of the last one, if tools ran."""
+    counts = [usage.prompt_tokens, usage.completion_tokens]
+    if None in counts:
+        return None
+    earlier = [
+        record["usage"].get(name) or 0
+        for record in message.earlier_rounds
+        for name in ("prompt_tokens", "completion_tokens")
+    ]
+    return max(0, sum(count or 0 for count in counts) - sum(earlier)) or None
+
+
+def characters_per_token(usage: Usage, message: Message) -> str:
+    """Return how many characters a token of the answer has, as its upstream counts; "" if few."""
+    if usage.provenance != Usage.Provenance.REPORTED or message.earlier_rounds:
+        return ""
+    tokens = usage.completion_tokens or 0
+    tokens -= 0 if message.reasoning else usage.reasoning_tokens or 0
+    characters = len(message.content) + len(message.refusal) + len(message.reasoning)
+    share = characters / tokens if tokens >= ENOUGH else 0
+    return f"{share:.2f}" if LEAST <= share <= MOST else ""
+
+
+def tool_tokens(upstream: Upstream) -> int:
+    """Return about how many tokens the tools add that are offered to this upstream's models."""
+    upper = tools_of(upstream.pk) if upstream.offers_tools else 0
+    return max(0, upper - UPPER.tools) // BYTES_PER_TOKEN + MIDDLE.tools if upper else 0
+
+
+def answer_tokens(upstream: Upstream) -> int:
+    """Return how many tokens an answer may have, if the upstream's parameters say so, or 0."""
+    found = (upstream.parameters.get(name) for name in ANSWER_LIMITS)
+    return next((one for one in found if isinstance(one, int)), 0)

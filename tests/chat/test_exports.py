@@ -10,6 +10,7 @@ from django.test import AsyncClient, Client
 
 from chatapp.chat import exports
 from chatapp.models import ContextCut, Conversation, Feedback, Message, Upstream, User
+from chatapp.models.conversations.failed_models import FailedModel
 from tests.support.stored import answered, end, reply_of, started_by
 
 pytestmark = pytest.mark.django_db
@@ -68,6 +69,17 @@ async def test_an_export_says_what_is_left_out_and_contains_the_summary(
     [cut] = left_out
     assert (cut["through"], cut["summary"]) == (str(reply.pk), "So far")
     assert (cut["model"], cut["is_edited"]) == ("m", False)
+
+
+async def test_an_export_says_which_model_failed_before_another_answered(
+    alices: Client, connected: Upstream, sky: Conversation
+) -> None:
+    failed = FailedModel(connected.pk, "large", "Large", "rate_limited", 429).as_record()
+    await Message.objects.filter(content="Rayleigh.").aupdate(failed_models_record=[failed])
+    [line] = await downloaded(alices, sky.pk)
+    messages = line["messages"]
+    assert isinstance(messages, list)
+    assert [one.get("failed_models") for one in messages] == [None, None, [failed], None, None]
 
 
 async def test_an_export_excludes_other_people_and_the_trash(

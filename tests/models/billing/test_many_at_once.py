@@ -83,7 +83,7 @@ def fall_back(number):
     asked, other = ("m", "n") if number % 2 else ("n", "m")
     turn = Prompt({text!r}, ModelChoice(gateway.pk, asked)).store(carol, UUID(int=1))
     failed = FailedModel(gateway.pk, asked, asked, "unreachable")
-    together.wait()
+    together.wait(timeout=20)
     try:
         moved = take_over(
             turn, asked_of(turn, ModelChoice(gateway.pk, other)), failed, Usage.nothing()
@@ -97,12 +97,13 @@ with ThreadPoolExecutor(10) as pool:
 """
 OF_EACH = """
 import django; django.setup()
-from chatapp.models import Limit, Upstream
+from chatapp.models import BudgetAccount, Limit, Upstream, User
 gateway = Upstream.objects.get()
 for model in ("m", "n"):
     Limit.objects.create(
         cap=10**9, measure="tokens", period="month", upstream=gateway, model=model
     )
+BudgetAccount.make_missing(Limit.objects.all(), User.objects.get(username="carol").pk)
 """
 
 

@@ -49,6 +49,7 @@ from tests.support.fake_upstream import (
     finish,
     role,
 )
+from tests.support.reviewer import opened
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -133,6 +134,7 @@ async def test_the_fallback_answers_and_the_reply_says_so(
     tab: Tab,
     alice: User,
     alices: Client,
+    olives: Client,
     upstream: FakeUpstream,
     connected: Upstream,
     spare: FakeUpstream,
@@ -166,6 +168,9 @@ async def test_the_fallback_answers_and_the_reply_says_so(
     assert vars(record)["fallback"] == "small of Second"
     page = await database_sync_to_async(alices.get)(f"/c/{message.conversation_id}/")
     assert sentence in page.text
+    reviewed = await database_sync_to_async(opened)(olives, message.conversation_id)
+    assert sentence in reviewed.text
+    assert f"{MODEL}: error rate_limited" in " ".join(reviewed.text.split())
     assert f'data-model="{connected.pk}/{MODEL}"' in page.text
     used = await database_sync_to_async(Conversation.model_used_last_by)(alice)
     assert used == ModelChoice(connected.pk, MODEL)

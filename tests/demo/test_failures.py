@@ -43,6 +43,15 @@ def test_tries_are_counted_per_request_and_forgotten_eventually() -> None:
     assert tries.fails(b"b", 1)
 
 
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_failure_of_one_model_leaves_the_others_answering(status: int) -> None:
+    failed = await ask(f"fail: {status} of demo-reasoner")
+    other = await ask(f"fail: {status} of demo-reasoner", model="demo-plain")
+
+    assert (failed.status, other.status) == (status, 200)
+    assert "fallback" in other.reply().answer
+
+
 @pytest.mark.parametrize("status", [408, 409, 529])
 async def test_more_statuses(status: int) -> None:
     client = await ask(f"fail: {status}")

@@ -14,5 +14,5 @@ def test_a_reply_names_its_model_outside_the_row_that_appears_on_hover(ending: s
     )
     message.usage = Usage(message=message, provenance=Usage.Provenance.UNKNOWN)
     page = parse(reply_html(ReplyView(message, [])))
-    assert page.find("p", class_="by").text == "<b>small</b>"
-    assert not page.find("footer").find_all("p", class_="by")
+    assert page.find("p", id=f"by-{message.pk}").text.strip() == "<b>small</b>"
+    assert not page.find("footer").find_all("p", id=f"by-{message.pk}")

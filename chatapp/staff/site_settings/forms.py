@@ -89,7 +89,9 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             field.empty_label = words
         for name in ("closing", "who_shares"):
             self.fields[name].required = False  # without an answer it stays as it is
-        self.initial["sharing_groups"] = list(self.instance.sharing_groups.all())
+        self.initial["sharing_groups"] = list(self.instance.sharing_groups.order_by("name"))
+        if not Group.objects.exists():
+            del self.fields["sharing_groups"]
         self.initial["suggestions"] = "\n".join(Suggestion.stored())
         if not self.instance.logo_version:
             del self.fields["removes_logo"]
@@ -141,7 +143,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         if suggestions != wanted_suggestions:
             Suggestion.replace(wanted_suggestions)
             before["suggestions"], after["suggestions"] = suggestions, wanted_suggestions
-        groups = self.cleaned_data["sharing_groups"]
+        groups = self.cleaned_data.get("sharing_groups", ())
         if self.initial["sharing_groups"] != list(groups):
             wanted.save()  # its row may not exist yet
             wanted.sharing_groups.set(groups)

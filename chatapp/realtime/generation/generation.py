@@ -238,8 +238,8 @@ class Generation:
             Upstream.objects.filter(pk=writer.upstream.pk).update(takes_usage_option=False)
         if writer.refused_images:
             Upstream.remember_image_refusal(writer.upstream.pk, message.model)
-        if writer.refused_fields:
-            Upstream.remember_refusals(writer.upstream.pk, message.model, writer.refused_fields)
+        for upstream, model, fields in writer.refused_fields:
+            Upstream.remember_refusals(upstream, model, fields)
         if writer.refused_context and (error := message.upstream_error):
             Upstream.remember_context_refusal(
                 writer.upstream.pk, message.model, error.context_tokens

@@ -73,7 +73,8 @@ class Writer:
         self.is_dirty = False
         self.refused_usage_option = False
         self.refused_images = False
-        self.refused_fields: list[str] = []  # of requests to this model
+        # What models refused of requests, by the primary key of the upstream and the model.
+        self.refused_fields: list[tuple[int, str, Collection[str]]] = []
         self._turn = turn
         self.refused_context = False
         self._person = turn.conversation.user_id
@@ -160,7 +161,10 @@ class Writer:
         self.others = [Reply(choice) for choice in range(1, options.choices)]
         await self._read_stream(options)
         error = self.reply.error
-        if error and error.exceeds_context:
+        refusal = refusal_of(error, self._sent_parameters) if error else None
+        names = names_of(refusal.fields, self._turn.parameters) if refusal else []
+        # A maximum output of the chat may be what doesn't fit.
+        if error and error.exceeds_context and "max_output_tokens" not in names:
             self.refused_context = True
             self.reply.error = replace(error, kind=ErrorKind.TOO_LONG)
             return
@@ -168,14 +172,13 @@ class Writer:
             return
         if error is None:
             raise RequestFailed(None)
-        refusal = refusal_of(error, self._sent_parameters)
         tools, system, parts = bool(options.tools), self._sent.has_system, self._sent_parts
         if self._sent.images and (error.refuses_images or error.refuses_parts):
             self.refused_images = True
             self.reply.error = replace(error, kind=ErrorKind.NO_IMAGES)
         elif refusal and self._is_respelled(refusal):
             await self._ask()
-        elif refusal and (names := names_of(refusal.fields, self._turn.parameters)):
+        elif refusal and names:
             value = value_of(names[0], self._turn.parameters) if refusal.of_value else ""
             kind = ErrorKind.NO_PARAMETER
             self.reply.error = replace(error, kind=kind, param=" ".join(names), code=value)
@@ -218,7 +221,7 @@ class Writer:
         if refusal.of_value:
             return False
         model, fields = self.message.model, refusal.fields
-        self.refused_fields += fields
+        self.refused_fields.append((self.upstream.pk, model, fields))
         self.upstream.learn_refusals(model, fields)
         return self.upstream.has_other_names(model, fields)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
-from chatapp.models import Conversation, Limit, Message, Upstream
+from chatapp.models import Conversation, Fallback, Limit, Message, ModelChoice, Upstream
 from chatapp.models.conversations.chat_settings import ChatSettings
 from tests.realtime.generation.replies import saved
 from tests.support.fake_upstream import MODEL, FakeUpstream
@@ -166,6 +166,37 @@ async def test_a_refusal_of_an_administrators_parameter_offers_nothing(
     message = await saved(reply)
     assert message.error
     assert message.error["kind"] == "bad_request"
+
+
+async def test_a_maximum_output_that_exceeds_the_context_is_named(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    chat = await chat_with(tab, upstream, max_output_tokens=40_000)
+    refuse(
+        upstream,
+        "'max_tokens' is too large: 40000. This model's maximum context length is 8192 tokens and "
+        "your request has 50 input tokens (40000 > 8192 - 50).",
+    )
+    await tab.ask("Why?", conversation=chat)
+    ending = await tab.until_ended()
+    assert "doesn't accept 40000 as a maximum output." in unescape(ending)
+    await retry_without(tab, ending)
+    assert sent(upstream)[1] == {}
+
+
+async def test_what_a_model_refused_is_not_remembered_of_the_one_that_answers_instead(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    chat = await chat_with(tab, upstream, max_output_tokens=500)
+    other = [ModelChoice(connected.pk, "other")]
+    await database_sync_to_async(Fallback.replace)(connected, MODEL, other)
+    refuse(upstream, NO_MAX_TOKENS)
+    upstream.fail(503, {"error": {"message": "busy"}}, {"retry-after": "30"})
+    await tab.ask("Why?", conversation=chat)
+    await tab.until_ended()
+    assert [request.body["model"] for request in upstream.chat_requests] == [MODEL, MODEL, "other"]
+    await connected.arefresh_from_db()
+    assert list(connected.refusals) == [MODEL]
 
 
 async def test_a_parameter_of_ones_own_is_named_safely(tab: Tab, upstream: FakeUpstream) -> None:

@@ -86,6 +86,15 @@ def test_a_retry_names_its_reply() -> None:
     assert not RetryForm({}).is_valid()
 
 
+def test_a_retry_may_leave_out_a_bounded_number_of_parameters() -> None:
+    sent = {"reply": str(HERE), "model": "1/m"}
+    form = RetryForm(sent | {"without": " temperature  top_k temperature "})
+    assert form.is_valid()
+    assert form.parsed(MODEL).without == ("temperature", "top_k")
+    for without in ("x" * 101, " ".join(map(str, range(51)))):
+        assert not RetryForm(sent | {"without": without}).is_valid()
+
+
 def test_a_decision_names_a_tool_call_of_a_conversation() -> None:
     call = {"conversation": str(HERE), "round": 0, "call": "2"}
     form = DecisionForm(call)

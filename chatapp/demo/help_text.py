@@ -25,6 +25,7 @@ KEYWORDS = {
     "The context of a model": """
         context window length limit percent meter summary summarise summarize summaries
         shorten oldest leave left out grey gray full larger
+    """,
     "Saved prompts": """
         save saved library template templates slash command commands blank blanks placeholder
         placeholders variable variables snippet reuse share shared sharing import webui

@@ -10,9 +10,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp.chat import thread_views
+from chatapp.chat.forms import ModelField
 from chatapp.chat.queries import number_of, uuid_of
 from chatapp.library.parameter_form import ParameterForm
-from chatapp.models import ChatSettings, Conversation, Memory, Preset, PresetVersion, User
+from chatapp.models import (
+    ChatSettings,
+    Conversation,
+    Memory,
+    Preset,
+    PresetVersion,
+    Refused,
+    Upstream,
+    User,
+)
 
 
 @require_GET
@@ -78,6 +88,20 @@ def _may_change(user: User, settings: ChatSettings) -> bool:
     return settings.preset is None or settings.preset.is_readable(user)
 
 
+def _changes(request: HttpRequest, settings: ChatSettings) -> list[str]:
+    """Return what the model in the query gets differently from what is set, and why."""
+    assert isinstance(request.user, User)
+    model = ModelField(required=False).to_python((request.POST or request.GET).get("model"))
+    if model is None:
+        return []
+    try:
+        upstream = Upstream.offering(model, request.user.pk)
+    except Refused:
+        return []
+    changes = upstream.bounded_for(model.name, settings.sent_parameters).changes
+    return [change.reason for change in changes]
+
+
 def _panel(
     request: HttpRequest,
     conversation: Conversation | None,
@@ -95,6 +119,7 @@ def _panel(
         "settings": settings,
         "presets": presets,
         "may_change": _may_change(request.user, settings),
+        "changes": _changes(request, settings),
         "form": form or ParameterForm.of(settings.instructions, settings.sent_parameters),
         "composer": conversation is None,
         "is_saved": is_saved,

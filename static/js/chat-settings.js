@@ -16,7 +16,9 @@ let isLoading = false;
 
 function address() {
   const { url } = document.getElementById("composer-state").dataset;
-  return url ? `${url}settings/` : opener().dataset.address;
+  const page = new URL(url ? `${url}settings/` : opener().dataset.address, location);
+  page.searchParams.set("model", document.getElementById("model").value);
+  return page.pathname + page.search;
 }
 
 async function load() {

@@ -16,12 +16,14 @@ from chatapp.chat.sidebar import LIST
 from chatapp.library.parameter_form import ParameterForm
 from chatapp.models import (
     Attachment,
+    ChatSettings,
     ContextCut,
     Conversation,
     Deleted,
     Limit,
     Message,
     PlannedSummary,
+    Preset,
     Project,
     ReviewPolicy,
     ThreadPage,
@@ -99,6 +101,9 @@ def main(
         "project": conversation.project,
         "csrf_input": "",
         "filed": listed(conversation),
+        "preset": Preset(name=text, description=text),
+        "presets": [Preset(name=text, description=text)],
+        "presets_to_choose": [Preset(name=text)],
         "head": head,
         "offers": offers,
         "awaits_models": False,
@@ -141,7 +146,8 @@ def listed(conversation: Conversation) -> dict[str, object]:
 def settings(text: str, conversation: Conversation) -> dict[str, object]:
     form = ParameterForm.of(text, {"stop": [text], "extra": {text: text}})
     shown = {"conversation": conversation, "form": form, "composer": False, "is_saved": True}
-    return {**shown, "csrf_input": "", "has_memory": True}
+    more = {"presets": [], "settings": ChatSettings(), "may_change": True, "changes": [text]}
+    return {**shown, **more, "csrf_input": "", "has_memory": True}
 
 
 def outline(text: str, conversation: Conversation) -> dict[str, object]:

@@ -62,6 +62,9 @@ class RequestsForm(UpstreamForm):
         field_classes = {"parameters": StoredJSONField}
         labels = {"offers_tools": "Offer tools"}
         help_texts = {
+            "parameters": "Sent with every request, for example "
+            '{"temperature": 0.2, "n": 2, "logprobs": true}. People can see them under '
+            "“Show request”, so don't put a secret here.",
             "dialect": "Automatic works with any provider. Naming the server avoids fields that it "
             "does not need, and spells parameters as it does.",
             "silence_seconds": "Seconds without a byte after which a reply ends as timed out. "

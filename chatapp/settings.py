@@ -50,7 +50,7 @@ CHATAPP_MAX_PROMPT_CHARACTERS = environment.number("CHATAPP_MAX_PROMPT_CHARACTER
 # Limits per person: replies in total, everything else per process.
 CHATAPP_TABS_PER_PERSON = environment.number("CHATAPP_TABS_PER_PERSON", 250)
 CHATAPP_REPLIES_PER_PERSON = environment.number("CHATAPP_REPLIES_PER_PERSON", 250)
-# For a person's forks, projects, saved prompts and notes, which no limit on replies covers.
+# For a person's forks, projects, prompts, presets and notes, which no limit on replies covers.
 CHATAPP_STORED_BYTES_PER_PERSON = environment.size(
     "CHATAPP_STORED_BYTES_PER_PERSON", 512 * 1024 * 1024
 )

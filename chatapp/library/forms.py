@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.contrib.auth.models import Group
 
 from chatapp.models import SavedPrompt, User
 from chatapp.models.library.prompts import (
@@ -14,14 +13,12 @@ from chatapp.models.library.prompts import (
     MAX_TITLE_LENGTH,
     validate_command,
 )
-from chatapp.models.library.sharing import EVERYONE, Level, groups_to_share_with
 from chatapp.text.blanks import Blank, Kind, blanks_of
 from chatapp.text.multiline import MultilineField
 from chatapp.text.one_line import OneLine
 
 MAX_QUERY_LENGTH = 100
 MAX_VALUE_LENGTH = 20_000  # characters in a blank
-TO_EVERYONE = "everyone"
 
 
 class SearchForm(forms.Form):
@@ -80,25 +77,6 @@ class PromptForm(forms.Form):
     @property
     def content(self) -> dict[str, str]:
         return {name: self.cleaned_data[name] for name in SavedPrompt.CONTENT}
-
-
-class ShareForm(forms.Form):
-    """Whom to share with, and what they may do."""
-
-    to = forms.ChoiceField(label="Share with")
-    level = forms.TypedChoiceField(label="They", choices=Level, coerce=int, initial=Level.USE)
-
-    def __init__(self, data: Any, owner: User) -> None:
-        super().__init__(data)
-        self._groups = {str(group.pk): group for group in groups_to_share_with(owner)}
-        names = [(key, group.name) for key, group in self._groups.items()]
-        field = self.fields["to"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = [(TO_EVERYONE, f"{EVERYONE} who can sign in"), *names]
-
-    @property
-    def parsed(self) -> tuple[Group | None, Level]:
-        return self._groups.get(self.cleaned_data["to"]), Level(self.cleaned_data["level"])
 
 
 class FillForm(forms.Form):

@@ -5,8 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import Group
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from chatapp.db.primary_keys import parse_pk
@@ -38,43 +37,36 @@ class ShareForm(forms.Form):
         return self._groups.get(self.cleaned_data["to"]), Level(self.cleaned_data["level"])
 
 
-def sharing_page(
-    request: HttpRequest, item: Shareable, template: str, context: dict[str, Any]
-) -> HttpResponseBase:
-    """Add or change a grant, or remove the one that `remove` names; show all grants.
-
-    Only for the owner, and for administrators, who can only remove grants.
-    """
+def sharing_page(request: HttpRequest, item: Shareable, template: str) -> HttpResponse:
+    """Let the owner add or change a grant, or remove the one that `remove` names."""
     assert isinstance(request.user, User)
-    user, form = request.user, ShareForm(None, request.user)
+    owner, form = request.user, ShareForm(None, request.user)
     if request.method == "POST" and "remove" in request.POST:
-        _unshare(request, item, user)
+        _unshare(request, item, owner)
         return redirect(request.path)
     if request.method == "POST":
-        form = ShareForm(request.POST, user)
-        if form.is_valid() and _is_shared(item, user, form):
+        form = ShareForm(request.POST, owner)
+        if form.is_valid() and _is_shared(item, owner, form):
             messages.success(request, "Shared.")
             return redirect(request.path)
-    is_owner = item.owner_id == user.pk
-    context |= {
+    context = {
         "item": item,
         "form": form,
         "grants": item.grants.select_related("group").order_by("group__name", "pk"),
-        "is_owner": is_owner,
-        "may_share": is_owner and Installation.this().lets_share(user),
+        "may_share": Installation.this().lets_share(owner),
     }
     return render(request, template, context)
 
 
-def _unshare(request: HttpRequest, item: Shareable, user: User) -> None:
+def _unshare(request: HttpRequest, item: Shareable, owner: User) -> None:
     if grant := item.grants.filter(pk=parse_pk(request.POST["remove"])).first():
-        item.unshare(grant.group, user)
-        messages.success(request, f"No longer shared with {grant.grantee}.")
+        item.unshare(grant.group, owner)
+        messages.success(request, f"{grant.grantee}: no longer shared.")
 
 
-def _is_shared(item: Shareable, user: User, form: ShareForm) -> bool:
+def _is_shared(item: Shareable, owner: User, form: ShareForm) -> bool:
     try:
-        item.share(*form.parsed, user)
+        item.share(*form.parsed, owner)
     except Refused as error:
         form.add_error(None, str(error))
         return False

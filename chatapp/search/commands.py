@@ -37,6 +37,7 @@ COMMANDS = (
     Command("Keyboard shortcuts", "keyboard", presses='[data-opens="shortcuts"]', also="keys"),
     Command("Help", "help", "help", also="how manual about"),
     Command("Prompts", "pencil", "prompts", also="saved library templates slash commands"),
+    Command("Presets", "book-open", "presets", also="system prompt assistants agents library"),
     Command("Archive", "archive", presses=_folder("archive"), also="archived conversations list"),
     Command("Trash", "trash", presses=_folder("trash"), also="deleted conversations restore bin"),
     Command("Dark theme", "sliders", chooses="scheme=dark", also="scheme night colour settings"),

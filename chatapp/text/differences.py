@@ -80,4 +80,4 @@ def _lines(text: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"\w+|\s+|[^\w\s]", text)
+    return re.findall(r"\d+(?:\.\d+)*|\w+|\s+|[^\w\s]", text)

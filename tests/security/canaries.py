@@ -58,6 +58,8 @@ FILLED = {
     "Memory about answers": ALICE,
     "SavedPrompt title command text": ALICE,
     "PromptVersion title command text": ALICE,
+    "Preset name description system_prompt model parameters suggestions": ALICE,
+    "PresetVersion name description system_prompt model parameters suggestions": ALICE,
     "RememberedValues values": ALICE,
     "User username first_name last_name email": HER_NAME,
     "Device agent": HER_ACCOUNT,
@@ -122,6 +124,8 @@ UNFILLED = {
     "MonthlyUsage upstream_name model": "as `DailyUsage`",
     "PageImage media_type": "one of a few",
     "Permission name codename": "Django's",
+    "Preset tools": "primary keys",
+    "PresetVersion tools": "primary keys",
     "Process place": "the name of a host, which is never shown",
     "ReplyImage media_type": "one of a few",
     "RequestSettings digest": "a hash",
@@ -142,6 +146,11 @@ SHAPES: dict[str, Any] = {
     "Authenticator data": {"secret": "{}"},
     "ChatSettings parameters": {"stop": ["{}"]},
     "RequestSettings parameters": {"stop": ["{}"]},
+    **{
+        f"{model} {name}": shape
+        for model in ("Preset", "PresetVersion")
+        for name, shape in (("parameters", {"stop": ["{}"]}), ("suggestions", ["{}"]))
+    },
     "EmailAddress email": "{}@example.org",
     "Invitation address": "{}@example.org",
     "Logo data": b"RIFF{}",

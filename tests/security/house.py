@@ -35,6 +35,7 @@ from chatapp.models import (
     Memory,
     Message,
     PageImage,
+    Preset,
     ReplyImage,
     RequestSettings,
     ReviewRule,
@@ -114,6 +115,8 @@ class House:
             "projects/<uuid:pk>": f"projects/{self.conversation.project_id}",
             "prompts/<uuid:pk>/text": f"prompts/{self.reply.parent_id}/text",
             "prompts/<uuid:pk>": f"prompts/{self.objects['prompt']}",
+            "presets/<uuid:pk>": f"presets/{self.objects['preset']}",
+            "<int:number>": "1",
             "files/<uuid:pk>": f"files/{self._file_in(route)}",
             "<uuid:message>": str(self.reply.pk),
             "<int:position>": "0",
@@ -179,7 +182,11 @@ def furnish(alice: User) -> House:
     User.objects.filter(username="deactivated").update(is_active=False)
     async_to_sync(clients["signed out"].post)(reverse("account_logout"))
     User.objects.get(username="deleted").delete()
+    preset = Preset.start(
+        alice, name=PRIVATE[0], system_prompt=PRIVATE[1], suggestions=[PRIVATE[2]]
+    )
     objects = {
+        "preset": preset.pk,
         "prompt": SavedPrompt.start(alice, title=PRIVATE[0], text=f"{PRIVATE[1]} {{{{topic}}}}").pk,
         "limit": Limit.objects.create(measure="tokens", cap=10**9).pk,
         "user": alice.pk,

@@ -25,6 +25,7 @@ from chatapp.models import (
     Installation,
     Invitation,
     LegalHold,
+    Preset,
     Price,
     PromptGrant,
     RememberedValues,
@@ -80,6 +81,10 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "prompts/<uuid:pk>/versions/": {"number": "1", "opened": "2"},
     "prompts/<uuid:pk>/sharing/": {"to": "everyone", "level": "1"},
     "prompts/<uuid:pk>/fill/": {"blank-0": "tea"},
+    "presets/new/": {"name": "New", "icon": "code"},
+    "presets/<uuid:pk>/": {"name": "New", "icon": "code", "opened": "1"},
+    "presets/<uuid:pk>/versions/": {"number": "1", "opened": "2"},
+    "presets/<uuid:pk>/sharing/": {"to": "everyone", "level": "1"},
     "settings/shared/stop/": {"kind": "savedprompt", "item": "{prompt}", "grant": "{grant}"},
     "replies/<uuid:pk>/feedback/": {"rating": "down"},
     "files/": {"name": "notes.txt", "size": "9"},
@@ -220,6 +225,10 @@ def _prompt(house: House) -> SavedPrompt:
     return SavedPrompt.objects.get(pk=str(house.objects["prompt"]))
 
 
+def _preset(house: House) -> Preset:
+    return Preset.objects.get(pk=str(house.objects["preset"]))
+
+
 def _grant(house: House) -> None:
     grant = PromptGrant.objects.create(target=_prompt(house), level=Level.USE)
     house.objects["grant"] = grant.pk
@@ -233,6 +242,8 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
     "prompts/forget/": lambda house: RememberedValues.remember(_her(), _prompt(house), {}),
     "prompts/<uuid:pk>/restore/": lambda house: _prompt(house).discard(),
     "prompts/<uuid:pk>/versions/": lambda house: _prompt(house).change(_her(), 1, text="Two"),
+    "presets/<uuid:pk>/restore/": lambda house: _preset(house).discard(),
+    "presets/<uuid:pk>/versions/": lambda house: _preset(house).change(_her(), 1, name="Two"),
     "settings/shared/stop/": _grant,
     "accounts/signup/": lambda house: Installation.objects.update(
         signup="domains", signup_domains="example.org"

@@ -90,6 +90,10 @@ TABLE = {
     "prompts/forget/": POSTED,
     **{f"prompts/<uuid:pk>/{page}": OWNER for page in ("", "use/", "versions/", "sharing/")},
     **{f"prompts/<uuid:pk>/{act}/": POSTED for act in ("copy", "delete", "restore", "fill")},
+    **{f"presets/{page}": MEMBERS for page in ("", "new/", "export/", "import/")},
+    **{f"presets/<uuid:pk>/{page}": OWNER for page in ("", "export/", "versions/", "sharing/")},
+    "presets/<uuid:pk>/versions/<int:number>/": OWNER,
+    **{f"presets/<uuid:pk>/{act}/": POSTED for act in ("copy", "delete", "restore")},
     "files/": POSTED,
     "files/draft/": MEMBERS,
     "files/viewer/": MEMBERS,
@@ -273,6 +277,7 @@ HERS = (
     "projects/<uuid:pk>/delete/",
     "replies/<uuid:pk>/feedback/",
     *(f"prompts/<uuid:pk>/{act}/" for act in ("copy", "delete", "fill")),
+    *(f"presets/<uuid:pk>/{act}/" for act in ("copy", "delete")),
     *(f"files/<uuid:pk>/{act}/" for act in ("retry", "remove", "pages", "describe")),
 )
 """What Alice may post, as covered by test_feedback, test_keeping, test_projects and test_temporary

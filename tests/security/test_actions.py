@@ -85,6 +85,15 @@ ACTIONS = {
     "prompts/<uuid:pk>/versions/": Gates(OWNER, HERS),
     "prompts/<uuid:pk>/sharing/": Gates(OWNER, "item.shared"),
     "prompts/<uuid:pk>/fill/": Gates(OWNER, HERS),
+    # Presets
+    "presets/new/": Gates(MEMBER, HERS),
+    "presets/import/": Gates(MEMBER, HERS),
+    "presets/<uuid:pk>/": Gates(OWNER, HERS),
+    "presets/<uuid:pk>/copy/": Gates(OWNER, HERS),
+    "presets/<uuid:pk>/delete/": Gates(OWNER, HERS),
+    "presets/<uuid:pk>/restore/": Gates(OWNER, HERS),
+    "presets/<uuid:pk>/versions/": Gates(OWNER, HERS),
+    "presets/<uuid:pk>/sharing/": Gates(OWNER, "item.shared"),
     # Files
     "files/": Gates(MEMBER, HERS),
     "files/<uuid:pk>/retry/": Gates(OWNER, HERS),
@@ -242,6 +251,7 @@ TRIED_ELSEWHERE = {
     "accounts/reauthenticate/organisation/",  # tests/accounts/test_confirming_there.py
     "accounts/second-factor/app/",  # tests/accounts/test_second_factor.py
     "accounts/second-factor/keys/add/",  # tests/browser/test_people.py
+    "presets/import/",  # needs a file: tests/library/presets/test_transfer.py
     "prompts/import/",  # needs a file: tests/library/test_transfer.py
 }
 

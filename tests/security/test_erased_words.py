@@ -86,6 +86,8 @@ NOT_THEIRS = {
     "Fallback model to_model": "ids of models",
     "Message failed_models_record": "names of models, and words of ours",
     "Price model": "the house's",
+    "Preset model tools": "ids of a model and of tool servers",
+    "PresetVersion model tools": "ids of a model and of tool servers",
     "Process place": "of a server",
     "Project model": "an id of a model that the upstream lists",
     "Device session_key": "random",
@@ -116,7 +118,7 @@ KEPT = {
     "the words that Rita searched for": "the log keeps what a reviewer looked for, and why",
     **{
         f"a shared {what}": "others use it, and it belongs to Olive now"
-        for what in ("title", "command", "text")
+        for what in ("title", "command", "text", "preset", "system prompt")
     },
     "why Rita searched": "the log keeps what a reviewer looked for, and why",
     "a tool that Rita looks for": "the log keeps what a reviewer looked for, and why",
@@ -268,6 +270,22 @@ class Company:
         shared = self.carol.savedprompts.get(title=fields["title"])
         done_at(carols, f"/prompts/{shared.pk}/sharing/", to="everyone", level="1")
 
+    def save_presets(self) -> None:
+        """Save a preset and change it; and share another one, which others keep."""
+        words, carols = self.words, self.carols
+        for what in ("a", "a changed"):
+            parts = ("name", "description", "system_prompt", "stop", "suggestions")
+            fields = {name: words(f"{what} preset's {name}") for name in parts}
+            mine = self.carol.presets.values_list("pk", flat=True).first()
+            done_at(carols, f"/presets/{mine or 'new'}/", **fields, icon="code", opened="1")
+        shared = {
+            "name": words("a shared preset"),
+            "system_prompt": words("a shared system prompt"),
+        }
+        done_at(carols, "/presets/new/", **shared, icon="code")
+        pk = self.carol.presets.get(name=shared["name"]).pk
+        done_at(carols, f"/presets/{pk}/sharing/", to="everyone", level="1")
+
     def organise(self, conversation: UUID) -> None:
         """Do everything a person can do with their chats."""
         words, carols = self.words, self.carols
@@ -284,6 +302,7 @@ class Company:
         cut = {"conversation_id": conversation, "message": reply, "summary": words("a summary")}
         ContextCut.objects.create(**cut)
         self.save_prompts()
+        self.save_presets()
         self.attach(conversation)
         carols.post("/files/", {"name": words("a file that never arrives"), "size": 9})
         carols.get("/search/", {"q": words("what she searches for")})

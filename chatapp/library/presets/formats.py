@@ -14,7 +14,7 @@ from django.http import QueryDict
 from chatapp.catalogue import Offer
 from chatapp.library.presets.forms import PresetForm
 from chatapp.models import Preset, User
-from chatapp.models.library.presets import CLOCK, Icon
+from chatapp.models.library.presets import CLOCK, Icon, PresetContent
 from chatapp.upstream.wire.chat_parameters import InvalidParameters, checked
 
 FORMAT, VERSION = "chatapp.presets", 1
@@ -39,23 +39,27 @@ def exported(presets: Sequence[Preset], tools: Mapping[int, str]) -> dict[str, A
     return {
         "format": FORMAT,
         "version": VERSION,
-        "presets": [_exported(one, tools) for one in presets],
+        "presets": [described(one) | {"tools": _named(one, tools)} for one in presets],
     }
 
 
-def _exported(preset: Preset, tools: Mapping[int, str]) -> dict[str, Any]:
-    chosen = preset.tools
-    if chosen is not None:
-        chosen = [CLOCK if one == CLOCK else tools[one] for one in chosen if one in {CLOCK, *tools}]
+def described(preset: PresetContent) -> dict[str, Any]:
+    """Return the content with the name of the upstream."""
     return {
         **{name: getattr(preset, name) for name in TEXTS},
         "model": preset.model,
         "upstream": preset.upstream.name if preset.upstream else "",
         "parameters": preset.parameters,
-        "tools": chosen,
+        "tools": preset.tools,
         "suggestions": preset.suggestions,
         "takes_memory": preset.takes_memory,
     }
+
+
+def _named(preset: Preset, tools: Mapping[int, str]) -> list[str] | None:
+    if preset.tools is None:
+        return None
+    return [CLOCK if one == CLOCK else tools[one] for one in preset.tools if one in {CLOCK, *tools}]
 
 
 def presets_in(

@@ -19,7 +19,7 @@ def add(owner: User, contents: Sequence[Mapping[str, Any]]) -> list[Preset]:
     """Save new presets. Raises `Refused`."""
     _check_number(owner, len(contents))
     take_room(owner, sum(map(_size, contents)), worker().stored_bytes[owner.pk])
-    return [Preset.start(owner, **content) for content in contents]
+    return Preset.start_all(owner, contents)
 
 
 def change(preset: Preset, by: User, opened: int, content: Mapping[str, Any]) -> None:

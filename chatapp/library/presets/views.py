@@ -6,7 +6,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -133,9 +132,8 @@ def copy(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Save a copy of a preset that the person may read as one of their own."""
     assert isinstance(request.user, User)
     found = queries.found(request.user, pk, Level.READ)
-    content = {name: getattr(found, name) for name in Preset.CONTENT}
     try:
-        [made] = saving.add(request.user, [content])
+        [made] = saving.add(request.user, [found.content])
     except Refused as error:
         messages.error(request, str(error))
         return redirect("preset", pk)
@@ -173,10 +171,7 @@ def restore(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @never_cache
 @login_required
-def sharing(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    """Share a preset. Administrators can end what others share with them."""
+def sharing(request: HttpRequest, pk: UUID) -> HttpResponse:
     assert isinstance(request.user, User)
-    user = request.user
-    presets = Preset.objects.open_to(user) if user.administers else Preset.objects.owned_by(user)
-    item = get_object_or_404(presets, pk=pk)
-    return sharing_page(request, item, "presets/sharing.html", {"preset": item})
+    own = get_object_or_404(Preset.objects.owned_by(request.user), pk=pk)
+    return sharing_page(request, own, "presets/sharing.html")

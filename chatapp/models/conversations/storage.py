@@ -1,5 +1,5 @@
-"""A quota for what people store without asking a model: forks, projects, saved prompts and notes on
-replies.
+"""A quota for what people store without asking a model: forks, projects, saved prompts, presets and
+notes on replies.
 
 Limits on replies don't bound these, so each person may store a number of bytes in total, and a part
 of it per hour.
@@ -10,19 +10,20 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Cast, Coalesce
 from django.db.models.sql.compiler import SQLCompiler
 from django.template.defaultfilters import filesizeformat
 
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models.accounts.users import User
+from chatapp.models.library.presets import PresetVersion
 from chatapp.models.library.prompts import PromptVersion
 from chatapp.models.refusals import Refused
 
 FULL = (
-    "Your forks, projects, saved prompts and notes take up {used} of the {allowed} you may use, "
-    "and this needs {needed}. Delete some that you no longer need, from the trash too, or ask an "
-    "administrator for more space."
+    "Your forks, projects, saved prompts, presets and notes take up {used} of the {allowed} you "
+    "may use, and this needs {needed}. Delete some that you no longer need, from the trash too, or "
+    "ask an administrator for more space."
 )
 TOO_FAST = "You have stored as much as is allowed within an hour. Try again later."
 
@@ -61,4 +62,7 @@ def _used_by(user: User) -> int:
     )
     versions = PromptVersion.objects.filter(target__owner=user).order_by()
     in_prompts = versions.aggregate(n=Coalesce(models.Sum(Octets("title") + Octets("text")), 0))
-    return int(in_chats["n"] + in_projects["n"] + in_prompts["n"])
+    size = Octets("system_prompt") + Octets(Cast("parameters", models.TextField()))
+    presets = PresetVersion.objects.filter(target__owner=user).order_by()
+    in_presets = presets.aggregate(n=Coalesce(models.Sum(size), 0))
+    return int(in_chats["n"] + in_projects["n"] + in_prompts["n"] + in_presets["n"])

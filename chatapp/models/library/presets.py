@@ -93,6 +93,7 @@ class PresetQuerySet(VersionedQuerySet["Preset"]):
 
 class Preset(PresetContent, Versioned):
     objects: ClassVar[PresetQuerySet] = models.Manager.from_queryset(PresetQuerySet)()  # type: ignore[assignment]
+    NAME: ClassVar[str] = "name"
     CONTENT: ClassVar[tuple[str, ...]] = (
         *("name", "icon", "description", "system_prompt", "upstream_id", "model"),
         *("parameters", "tools", "suggestions", "takes_memory"),

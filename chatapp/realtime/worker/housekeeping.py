@@ -1,5 +1,5 @@
-"""Hourly cleanup: purges expired trash, deleted messages and saved prompts, and what `Retention` no
-longer keeps.
+"""Hourly cleanup: purges expired trash, deleted messages, saved prompts and presets, and what
+`Retention` no longer keeps.
 
 It also deletes the files that nothing refers to any more, empties SQLite's write-ahead log, vacuums
 the database after an erasure, and logs the head of the audit log. The work is cut into short

@@ -31,7 +31,7 @@ from chatapp.chat.exports import lines_of
 from chatapp.models import Conversation, ReplyImage, Usage, User, audit
 from chatapp.sessions.validity import person_of
 from chatapp.staff.privacy.archived_files import ArchivedFile, archived_files
-from chatapp.staff.privacy.archived_prompts import archived_prompts
+from chatapp.staff.privacy.archived_library import archived_library
 from chatapp.staff.privacy.queries import all_staff_accesses
 from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
 
@@ -123,7 +123,7 @@ async def _zipped(
             for name, data in await database_sync_to_async(_image)(pk):
                 await asyncio.to_thread(archive.writestr, name, data, ZIP_STORED)
                 yield sink.drain()
-        for name, pieces in archived_prompts(person).items():
+        for name, pieces in archived_library(person).items():
             with archive.open(name, "w", force_zip64=True) as file:
                 while piece := await database_sync_to_async(next)(pieces, ""):
                     await asyncio.to_thread(file.write, piece.encode())

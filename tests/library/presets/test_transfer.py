@@ -22,8 +22,7 @@ def imported(client: Client, content: Any) -> str:
 
 
 def contents(user: User) -> list[dict[str, Any]]:
-    found = Preset.objects.owned_by(user)
-    return [{name: getattr(one, name) for name in Preset.CONTENT} for one in found]
+    return [one.content for one in Preset.objects.owned_by(user)]
 
 
 def test_an_export_is_imported_as_it_was(
@@ -55,8 +54,8 @@ def test_what_is_not_offered_here_is_left_to_the_person(alices: Client, alice: U
 @pytest.mark.parametrize(
     "content",
     [
-        *(b"", b"\xff\xfe", b"nonsense", b"[" * 100_000, b'"text"', b"[]", {"presets": {}}),
-        {"format": "chatapp.prompts", "presets": [{"name": "A"}]},
+        *(b"", b"\xff\xfe", b"nonsense", b"[" * 100_000, b'"text"', b"[]"),
+        *({"presets": {}}, {"format": "chatapp.prompts", "presets": [{"name": "A"}]}),
     ],
 )
 def test_a_file_of_something_else_is_refused(alices: Client, content: Any) -> None:

@@ -4,7 +4,7 @@ import pytest
 from pytest_django import Settings
 
 from chatapp.concurrency.token_bucket import TokenBucket
-from chatapp.models import Conversation, Feedback, Project, Refused, Upstream, User
+from chatapp.models import Conversation, Feedback, Preset, Project, Refused, Upstream, User
 from chatapp.models.conversations.storage import take_room
 from tests.support.stored import answered, forked
 
@@ -25,7 +25,7 @@ def ample() -> TokenBucket:
 def test_projects_count_in_bytes(carol: User) -> None:
     Project.objects.create(user=carol, name="Sky", instructions="\N{PILE OF POO}" * 1000)
     take_room(carol, LIMIT - 4003, ample())
-    with pytest.raises(Refused, match=r"prompts and notes take up 3\.9\xa0KB of the 9\.8\xa0KB"):
+    with pytest.raises(Refused, match=r"presets and notes take up 3\.9\xa0KB of the 9\.8\xa0KB"):
         take_room(carol, LIMIT - 4002, ample())
 
 
@@ -83,3 +83,11 @@ def test_each_person_has_their_own_quota(carol: User) -> None:
     dave = User.objects.create_user("dave")
     Project.objects.create(user=carol, name="", instructions="x" * LIMIT)
     take_room(dave, LIMIT, ample())
+
+
+def test_versions_of_presets_count_in_bytes(carol: User) -> None:
+    preset = Preset.start(carol, name="A", system_prompt="é" * 1000, parameters={"seed": 1})
+    preset.change(carol, 1, system_prompt="é" * 1500)
+    with pytest.raises(Refused, match=r"take up 4\.9\xa0KB"):
+        take_room(carol, LIMIT - 5000, ample())
+    take_room(carol, LIMIT - 5100, ample())

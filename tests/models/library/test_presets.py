@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from chatapp.accounts.erasing import erase
-from chatapp.models import ModelChoice, Preset, PresetVersion, Upstream, User
+from chatapp.models import ChatSettings, ModelChoice, Preset, PresetVersion, Upstream, User
 from chatapp.models.library.sharing import Level
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +38,7 @@ def test_a_version_has_all_of_the_content(preset: Preset, alice: User, upstream:
     newest, first = preset.versions.all()
     content = {name: getattr(newest, name) for name in Preset.CONTENT}
     preset.refresh_from_db()
-    assert content == {name: getattr(preset, name) for name in Preset.CONTENT}
+    assert content == preset.content
     assert content["tools"] == ["clock", 3]
     assert (first.icon, first.parameters, first.tools, first.takes_memory) == (
         *("sliders", {}, None, True),
@@ -64,10 +64,34 @@ def test_a_preset_without_a_list_of_tools_offers_all() -> None:
         assert (Preset(tools=tools).offers("clock"), Preset(tools=tools).offers(3)) == offered
 
 
-def test_a_deleted_preset_goes_after_its_days(preset: Preset) -> None:
+def with_chat(alice: User, preset: Preset) -> ChatSettings:
+    """Return the settings of a chat that has the preset's newest version."""
+    chat = alice.conversations.create(title="A chat")
+    return ChatSettings.objects.create(conversation=chat, preset_version=preset.newest)
+
+
+def test_versions_that_chats_have_are_kept(
+    preset: Preset, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Preset, "MAX_VERSIONS", 2)
+    with_chat(alice, preset)
+    for number in range(1, 5):
+        preset.change(alice, number, name=f"Name {number}")
+    assert [one.number for one in preset.versions.all()] == [5, 4, 1]
+    ChatSettings.objects.all().delete()
+    preset.change(alice, 5, name="Name 5")
+    assert [one.number for one in preset.versions.all()] == [6, 5]
+
+
+def test_a_deleted_preset_goes_after_its_days_once_no_chat_has_it(
+    preset: Preset, alice: User
+) -> None:
+    settings = with_chat(alice, preset)
     preset.discard()
     assert not Preset.objects.purge()
     Preset.objects.update(deleted_at=timezone.now() - timedelta(days=31))
+    assert not Preset.objects.purge()
+    settings.conversation.delete()
     assert Preset.objects.purge()
     assert not PresetVersion.objects.exists()
 

@@ -22,6 +22,7 @@ from chatapp.models import (
     Conversation,
     Feedback,
     Message,
+    Preset,
     RememberedValues,
     SavedPrompt,
     Upstream,
@@ -118,6 +119,21 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
     },
     "chatapp.PromptVersion": {
         "prompt_versions.jsonl": {"target", "number", "created_at", "title", "command", "text"},
+        "": {"id", "author"},
+    },
+    "chatapp.Preset": {
+        "presets.json": {
+            "id", "name", "icon", "description", "system_prompt", "upstream", "model", "parameters",
+            "tools", "suggestions", "takes_memory", "version", "created_at", "updated_at",
+            "deleted_at",
+        },
+        "": {"owner"},
+    },
+    "chatapp.PresetVersion": {
+        "preset_versions.jsonl": {
+            "target", "number", "created_at", "name", "icon", "description", "system_prompt",
+            "upstream", "model", "parameters", "tools", "suggestions", "takes_memory",
+        },
         "": {"id", "author"},
     },
     "chatapp.RememberedValues": {
@@ -290,6 +306,26 @@ async def test_prompts_are_included_with_what_is_remembered(
     assert prompts_in(files["prompts.json"].encode())[1] == []
 
 
+async def test_presets_are_included_with_the_versions_that_the_person_saved(
+    alices: Client, alice: User, bob: User, connections_close: None
+) -> None:
+    def save() -> None:
+        upstream = Upstream.objects.create(name="Fake", base_url="http://127.0.0.1:9/v1")
+        own = Preset.start(alice, name="Translator", upstream_id=upstream.pk, model="one")
+        own.change(alice, 1, system_prompt="Translate", tools=["clock", 3])
+        theirs = Preset.start(bob, name="Bob's", system_prompt="Bob's words")
+        theirs.share(None, Level.EDIT, bob)
+        theirs.change(alice, 1, system_prompt="Alice's words")
+
+    await sync_to_async(save)()
+    files = await unpacked(alices)
+    [preset] = json.loads(files["presets.json"])["presets"]
+    assert (preset["upstream"], preset["tools"]) == ("Fake", ["clock", 3])
+    versions = [json.loads(line) for line in files["preset_versions.jsonl"].splitlines()]
+    assert [one["system_prompt"] for one in versions] == ["", "Translate", "Alice's words"]
+    assert "Bob's words" not in "".join(files.values())
+
+
 # How the page describes what the archive contains, and what it does not.
 DESCRIBED = {
     "roles": "account with its roles", "groups": "groups", "devices": "devices",
@@ -298,6 +334,7 @@ DESCRIBED = {
     "feedback": "your feedback", "trashed_at": "the trash",
     "deleted_at": "deleted messages that are still kept", "projects.json": "projects",
     "prompts.json": "saved prompts", "prompt_versions.jsonl": "their versions",
+    "presets.json": "presets", "preset_versions.jsonl": "their versions",
     "remembered.json": "what you filled in",
     "files.json": "the files that you attached",
     "usage.csv": "usage", "opened.json": "what staff opened and did",

@@ -74,8 +74,7 @@ document.addEventListener("chat:typed", draw);
 for (const type of ["chat:files", "chat:shown"]) document.addEventListener(type, read);
 document.addEventListener("change", ({ target }) => target === select() && read());
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  const isOfReply = target.closest?.("[data-reply]");
-  if (isOfReply || ["model-picker", "composer-state", "messages"].includes(target.id)) read();
+  if (target.matches?.(".reply-foot") || ["model-picker", "composer-state", "messages"].includes(target.id)) read();
 });
 document.addEventListener("beforetoggle", async ({ target, newState }) => {
   if (target.id !== "context-details" || newState !== "open") return;

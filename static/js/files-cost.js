@@ -45,6 +45,6 @@ function refuse(sentence) {
 for (const type of ["chat:files", "chat:typed"]) document.addEventListener(type, draw);
 document.addEventListener("change", ({ target }) => target === select() && draw());
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.id === "model-picker" || target.closest?.("[data-reply]")) draw();
+  if (target.id === "model-picker" || target.matches?.(".reply-foot")) draw();
 });
 draw();

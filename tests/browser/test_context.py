@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SitDown, Tab
+from tests.browser.test_accessible import expect_accessible, violations
 from tests.support.fake_upstream import FakeUpstream, Step, delta, done, finish, role, usage
 from tests.support.live import Site
 
@@ -50,6 +51,7 @@ def test_after_a_refusal_the_oldest_turns_are_left_out_by_keyboard_and_sent_agai
         details = page.get_by_role("dialog", name="Context of alpha")
         expect(details).to_contain_text("About 450 of 1,000 tokens")
         expect(details).to_contain_text("This chat so far")
+        expect_accessible(page, ["wide"])
         page.keyboard.press("Escape")
         expect(details).to_be_hidden()
         tab.message.fill("x" * 1500)
@@ -69,6 +71,7 @@ def test_after_a_refusal_the_oldest_turns_are_left_out_by_keyboard_and_sent_agai
         assert is_grey(page, "Say One")
         assert is_grey(page, "One it is")
         assert not is_grey(page, "Say Two")
+        expect_accessible(page)
 
         large.script(*said("Three it is"))
         tab.reply.get_by_role("button", name="Retry").press("Enter")
@@ -107,6 +110,7 @@ def test_a_summary_is_written_edited_and_taken_along_on_a_phone(
         summary.get_by_text("Edit", exact=True).click()
         box = summary.get_by_role("textbox", name="Summary")
         expect(box).to_have_value(SUMMARY)
+        assert violations(page) == []
         box.fill("We spoke about numbers.")
         summary.get_by_role("button", name="Save summary").click()
         expect(summary).to_contain_text("edited by you")

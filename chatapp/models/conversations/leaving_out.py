@@ -18,6 +18,7 @@ from chatapp.models.conversations.locked_message import locked_message
 from chatapp.models.conversations.messages import Message
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
+from chatapp.models.policies.legal_holds import refuse_held
 from chatapp.models.refusals import NotHere, Refused
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN
 
@@ -75,6 +76,7 @@ class SendAgain:
         found = owned_cut(user, self.cut)
         if found.message_id is None:
             raise Refused("This chat begins with its summary. Edit it, or start a new chat.")
+        _refuse_held(found)
         found.delete()
         index_again(found)
         return changed(found.conversation)
@@ -94,6 +96,7 @@ class EditSummary:
             raise Refused(TOO_LONG.format(most=MAX_SUMMARY, count=len(self.summary)))
         found = owned_cut(user, self.cut)
         if found.summary != self.summary:
+            _refuse_held(found)
             found.summary, found.is_edited = self.summary, True
             found.save(update_fields=["summary", "is_edited"])
             index_again(found)
@@ -152,6 +155,12 @@ def owned_cut(user: User, pk: uuid.UUID) -> ContextCut:
         raise Refused(NO_CUT)
     own.conversation = Conversation.held(user, own.conversation_id)
     return own
+
+
+def _refuse_held(cut: ContextCut) -> None:
+    """Raise `UnderLegalHold` if a summary may not be lost."""
+    if cut.summary:
+        refuse_held(cut.conversation.user_id, cut.conversation_id)
 
 
 def oldest_part(

@@ -12,6 +12,7 @@ from chatapp.models import (
     Deletion,
     EditSummary,
     LeaveOut,
+    LegalHold,
     Message,
     ModelChoice,
     NotHere,
@@ -24,6 +25,7 @@ from chatapp.models import (
 from chatapp.models.conversations.branch_history import FEW
 from chatapp.models.conversations.context_cuts import MAX_SUMMARY, UNDERSTOOD
 from chatapp.models.conversations.turns import Continuation
+from chatapp.models.policies.legal_holds import UnderLegalHold
 from chatapp.upstream.wire.reply import Ending
 from tests.support.stored import MODEL, answered, asked, end, forked, reply_of
 
@@ -307,6 +309,20 @@ def test_a_summary_has_a_limit(
     EditSummary(cut.pk, "x" * MAX_SUMMARY).store(carol)
     with pytest.raises(Refused, match="this one has 20,001"):
         EditSummary(cut.pk, "x" * (MAX_SUMMARY + 1)).store(carol)
+
+
+def test_a_summary_under_a_legal_hold_stays_as_it_is(
+    carol: User, conversation: Conversation, turns: list[Message]
+) -> None:
+    plain, cut = leave_out(carol, turns[5]), leave_out(carol, turns[7], "Evidence")
+    LegalHold.begin(carol, conversation.pk, "A matter", carol)
+    for request in (SendAgain(cut.pk), EditSummary(cut.pk, "Nothing")):
+        with pytest.raises(UnderLegalHold):
+            request.store(carol)
+    SendAgain(plain.pk).store(carol)
+    leave_out(carol, turns[9])
+    cut.refresh_from_db()
+    assert cut.summary == "Evidence"
 
 
 def test_an_empty_conversation_has_nothing_to_leave_out(

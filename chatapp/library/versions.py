@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from chatapp.library.views import open_to
 from chatapp.models import Refused, User
 from chatapp.models.library.sharing import Level
+from chatapp.models.library.versions import ChangedMeanwhile
 
 MAX_NUMBER = 2**31 - 1
 
@@ -28,6 +29,10 @@ def versions(request: HttpRequest, pk: UUID) -> HttpResponse:
         try:
             number, opened = _number(request, "number"), _number(request, "opened")
             found.go_back(request.user, number, opened)
+        except ChangedMeanwhile as error:
+            messages.error(
+                request, f"{error.what} Nothing was restored. Look at it, and try again."
+            )
         except Refused as error:
             messages.error(request, str(error))
         else:

@@ -160,7 +160,7 @@ def test_versions_show_who_saved_them_and_can_be_restored(
     answer = alices.post(path(prompt, "versions/"), {"number": "1", "opened": "2"}, follow=True)
     assert "Version 1 was restored as version 3." in answer.text
     late = alices.post(path(prompt, "versions/"), {"number": "1", "opened": "2"}, follow=True)
-    assert "alice has changed this since you opened it" in late.text
+    assert "alice has changed this since you opened it. Nothing was restored." in late.text
     for number in ("", "x", "9" * 5000, "-1", "0"):
         answer = alices.post(path(prompt, "versions/"), {"number": number, "opened": "3"})
         assert answer.status_code == 302

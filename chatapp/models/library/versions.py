@@ -22,12 +22,12 @@ class ChangedMeanwhile(Refused):
     """Somebody else saved a version after the form was opened. `newest` is its number."""
 
     def __init__(self, newest: int, author: str) -> None:
-        by = f"{author} has" if author else "Someone has"
-        super().__init__(
-            f"{by} changed this since you opened it. Your text is kept below: compare it with "
-            f"version {newest}, and save again to replace that version."
-        )
         self.newest = newest
+        self.what = f"{author or 'Someone'} has changed this since you opened it."
+        super().__init__(
+            f"{self.what} Your text is kept below: compare it with version {newest}, and save "
+            "again to replace that version."
+        )
 
 
 class NotOpen(Refused):

@@ -225,6 +225,17 @@ async def test_if_all_fail_the_last_error_is_shown_with_what_was_asked_before(
     assert (message.ending, message.model) == ("failed", "tiny")
 
 
+async def test_what_the_model_that_failed_refused_is_not_held_against_its_fallback(
+    tab: Tab, upstream: FakeUpstream, second: Upstream
+) -> None:
+    upstream.fail(400, {"error": {"message": "unknown field: stream_options"}})
+    upstream.fail(401, BUSY)
+    await tab.ask()
+    assert "Answered by The small one" in await tab.until_ended()
+    await second.arefresh_from_db()
+    assert second.takes_usage_option
+
+
 # Not answering
 
 

@@ -30,6 +30,13 @@ KEYWORDS = {
         save saved library template templates slash command commands blank blanks placeholder
         placeholders variable variables snippet reuse share shared sharing import webui
     """,
+    "Presets": """
+        preset assistant assistants agent agents persona gpt gpts custom role start
+    """,
+    "Settings of a chat": """
+        settings setting system instructions parameter parameters temperature seed schema json
+        request format top_p effort sliders panel
+    """,
     "Stopping a reply": """
         stop cancel abort interrupt escape esc close closing tab grace disconnect connection lost
         drop dropped continue leave halt finish finished

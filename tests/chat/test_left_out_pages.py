@@ -1,0 +1,81 @@
+"""Pages of chats of which a part is left out: where it is marked, and the figure for the meter."""
+
+import pytest
+from django.test import Client
+
+from chatapp.models import ContextCut, Conversation, LeaveOut, Message, Upstream, User
+from tests.support.page import parse
+from tests.support.stored import answered
+
+pytestmark = pytest.mark.django_db
+
+LINE = "everything above this line"
+
+
+@pytest.fixture
+def messages(alice: User, connected: Upstream) -> list[Message]:
+    """Forty exchanges, more than a page shows."""
+    conversation = alice.conversations.create(title="Long")
+    found: list[Message] = []
+    for number in range(40):
+        found += answered(conversation, connected, f"{number}", found[-1] if found else None)
+    return found
+
+
+def shown(client: Client, messages: list[Message], query: str = "") -> str:
+    return client.get(f"/c/{messages[0].conversation_id}/{query}").text
+
+
+def test_a_part_that_is_not_shown_is_marked_where_the_page_ends(
+    alices: Client, alice: User, messages: list[Message]
+) -> None:
+    assert LINE not in shown(alices, messages)
+    LeaveOut(messages[0].conversation_id, message=messages[69].pk).store(alice)
+    newest = shown(alices, messages)
+    assert newest.count(LINE) == 1
+    assert newest.index("To 34") < newest.index(LINE) < newest.index("To 35")
+    oldest = shown(alices, messages, f"?at={messages[0].pk}")
+    assert oldest.count(LINE) == 1
+    assert "context-below" in oldest
+    path = f"/c/{messages[0].conversation_id}/earlier/?before={messages[50].pk}"
+    assert "context-below" in alices.get(path).text
+    later = alices.get(f"/c/{messages[0].conversation_id}/later/?after={messages[69].pk}").text
+    assert LINE not in later
+
+
+def test_a_branch_that_does_not_go_through_the_cut_is_not_marked(
+    alices: Client, alice: User, connected: Upstream, messages: list[Message]
+) -> None:
+    LeaveOut(messages[0].conversation_id, message=messages[5].pk).store(alice)
+    conversation = Conversation.objects.get(pk=messages[0].conversation_id)
+    _, other = answered(conversation, connected, "Otherwise", messages[3])
+    assert LINE not in shown(alices, messages, f"?at={other.pk}")
+    assert "Otherwise" in shown(alices, messages, f"?at={other.pk}")
+
+
+def test_the_composer_knows_how_much_is_still_sent(
+    alices: Client, alice: User, messages: list[Message]
+) -> None:
+    def used(query: str = "") -> str | None:
+        [state] = parse(shown(alices, messages, query)).find_all(id="composer-state")
+        return state.attributes.get("data-used")
+
+    assert used() is None
+    assert used(f"?at={messages[0].pk}") == "0"  # the usage of the last reply is unknown
+    LeaveOut(messages[0].conversation_id, message=messages[77].pk).store(alice)
+    left = used()
+    assert left
+    assert 5 < int(left) < 50
+
+
+def test_a_chat_that_begins_with_a_summary_shows_it_first(
+    alices: Client, alice: User, connected: Upstream
+) -> None:
+    new = alice.conversations.create(title="Long (continued)", cut_changes=1)
+    ContextCut.objects.create(conversation=new, summary="About <i>larks</i>", model="lark-1")
+    page = alices.get(f"/c/{new.pk}/").text
+    assert "About &lt;i&gt;larks&lt;/i&gt;" in page
+    assert LINE not in page
+    answered(new, connected, "Why?")
+    page = alices.get(f"/c/{new.pk}/").text
+    assert page.index("larks") < page.index("To Why?")

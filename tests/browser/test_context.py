@@ -54,6 +54,7 @@ def test_after_a_refusal_the_oldest_turns_are_left_out_by_keyboard_and_sent_agai
         expect_accessible(page, ["wide"])
         page.keyboard.press("Escape")
         expect(details).to_be_hidden()
+        expect(meter).to_be_focused()
         tab.message.fill("x" * 1500)
         note = page.get_by_role("group", name="Context")
         expect(note).to_contain_text("fills about 83 % of the context of alpha")

@@ -54,7 +54,7 @@ FILLED = {
     "FileContent text": HERS,
     "Project name instructions model": ALICE,
     "ChatSettings system_prompt parameters": ALICE,
-    "RequestSettings instructions parameters": ALICE,
+    "RequestSettings instructions parameters": HERS,
     "Memory about answers": ALICE,
     "SavedPrompt title command text": ALICE,
     "PromptVersion title command text": ALICE,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar, Self
 from uuid import UUID, uuid4
 
 from django.db import models
@@ -129,6 +129,14 @@ class ChatSettings(models.Model):
             self.delete()
 
 
+class RequestSettingsQuerySet(models.QuerySet["RequestSettings"]):
+    def with_preset_name(self) -> Self:
+        """Join the name and the number of the preset's version."""
+        shown = ("preset_version__name", "preset_version__number")
+        found = self.select_related("preset_version")
+        return found.only("preset_version", "instructions", "parameters", *shown)
+
+
 class RequestSettings(models.Model):
     """What the requests of one or more replies had besides messages. Never changed.
 
@@ -145,6 +153,10 @@ class RequestSettings(models.Model):
     parameters = models.JSONField(default=dict, blank=True)
 
     COPIED = ("preset_version_id", "instructions", "parameters")
+
+    objects: ClassVar[RequestSettingsQuerySet] = models.Manager.from_queryset(
+        RequestSettingsQuerySet
+    )()  # type: ignore[assignment]
 
     class Meta:
         constraints = [

@@ -46,6 +46,7 @@ FILTERS = (
     words.about,
     words.about_model,
     words.age,
+    words.as_json,
     words.chosen_model,
     words.day,
     words.file_size,

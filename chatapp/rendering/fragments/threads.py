@@ -127,7 +127,15 @@ def review_html(
         )
         for message, branch in zip(messages, _branches_of(messages), strict=True)
     ]
-    state = {"views": views, "is_owner": False, "first_cut": cuts.get(None)}
+    first_with: dict[UUID | None, UUID] = {}
+    for message in messages:
+        first_with.setdefault(message.request_settings_id, message.pk)
+    state = {
+        "views": views,
+        "is_owner": False,
+        "first_cut": cuts.get(None),
+        "first_with": first_with,
+    }
     return draw("review/thread.html", state)
 
 

@@ -1,5 +1,6 @@
 """Template filters that put a reply's numbers and states into words."""
 
+import json
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -226,3 +227,8 @@ def initials(user: User) -> str:
     """Return one or two letters for a person: olive.tree is OT."""
     words = re.findall(r"[^\W_]+", user.get_full_name() or user.username)
     return "".join(word[0] for word in words[:2]).upper() or "?"
+
+
+def as_json(value: object) -> str:
+    """Return JSON as people read it; escape it like other text."""
+    return json.dumps(value, ensure_ascii=False, indent=2)

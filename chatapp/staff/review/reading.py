@@ -8,12 +8,21 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import Prefetch
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp.accounts.staff import reviewers_only
-from chatapp.models import Conversation, Opening, Review, ReviewLabel, User, audit
+from chatapp.models import (
+    Conversation,
+    Opening,
+    RequestSettings,
+    Review,
+    ReviewLabel,
+    User,
+    audit,
+)
 from chatapp.models.conversations.messages import load_shown_files
 from chatapp.models.review.flags import rules_by_message
 from chatapp.models.review.readable import reviewable
@@ -118,23 +127,40 @@ def raw_message(request: HttpRequest, pk: UUID, message: UUID) -> HttpResponse:
     if not (opening := Opening.living(request.user, found)):
         messages.info(request, "Open the chat first, with a reason.")
         return back_to(request, pk)
-    existing = found.messages.filter(deleted_at=None).select_related("usage")
+    existing = found.messages.filter(deleted_at=None)
+    existing = existing.select_related("usage", "request_settings__preset_version")
     one = get_object_or_404(existing, pk=message)
     usage = getattr(one, "usage", None)
     names = Names.of(found, request.user, opening)
     owner = {"user_id": names.whose} if names.hides_owner else {}
-    record = {"message": _stored(one), "usage": usage and _stored(usage) | owner}
+    record = {
+        "message": _stored(one),
+        "usage": usage and _stored(usage) | owner,
+        "asked_with": one.request_settings and _asked_with(one.request_settings),
+    }
     return JsonResponse(record, json_dumps_params={"ensure_ascii": False, "indent": 2})
 
 
 def _thread(found: Conversation) -> str:
     """Return the HTML of every message of every branch, oldest first."""
     existing = found.messages.filter(deleted_at=None)
-    written = list(existing.select_related("usage", "upstream", "feedback"))
+    asked_with = Prefetch("request_settings", RequestSettings.objects.with_preset_name())
+    related = existing.select_related("usage", "upstream", "feedback")
+    written = list(related.prefetch_related(asked_with))
     load_shown_files(written)
     html_of = pool.rendered(fragments.texts_of(written))
     cuts = {cut.message_id: cut for cut in found.context_cuts.all()}
     return fragments.review_html(written, html_of, rules_by_message(found.pk), cuts)
+
+
+def _asked_with(settings: RequestSettings) -> dict[str, object]:
+    version = settings.preset_version
+    return {
+        "preset": version.name if version else None,
+        "version": version.number if version else None,
+        "instructions": settings.instructions,
+        "parameters": settings.parameters,
+    }
 
 
 def _stored(row: Any) -> dict[str, object]:

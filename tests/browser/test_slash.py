@@ -72,6 +72,13 @@ def test_a_prompt_is_written_found_filled_in_and_sent_by_keyboard(
     expect_accessible(page)
     page.get_by_role("button", name="Save").press("Enter")
     expect(page.get_by_role("status")).to_contain_text("Saved.")
+    for link in ("Share", "1 version"):
+        page.get_by_role("link", name=link).press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Stand-up")
+        expect_accessible(page)
+        page.get_by_role("link", name="Back to the prompt").press("Enter")
+    page.goto(f"{desk.url}/prompts/import/")
+    expect_accessible(page)
     page.close()
 
     tab = desk.open()

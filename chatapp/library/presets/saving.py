@@ -8,9 +8,10 @@ from django.db import transaction
 
 from chatapp.models import Preset, Refused, User
 from chatapp.models.conversations.storage import take_room
-from chatapp.models.library.presets import MAX_PRESETS
+from chatapp.models.library.presets import MAX_NAME_LENGTH, MAX_PRESETS
 from chatapp.realtime.worker import worker
 
+COPY = " (copy)"
 TOO_MANY = "You can have {:,} presets at most, and have {:,}. Delete some first."
 
 
@@ -20,6 +21,14 @@ def add(owner: User, contents: Sequence[Mapping[str, Any]]) -> list[Preset]:
     _check_number(owner, len(contents))
     take_room(owner, sum(map(_size, contents)), worker().stored_bytes[owner.pk])
     return Preset.start_all(owner, contents)
+
+
+def copy(preset: Preset, owner: User) -> list[Preset]:
+    """Save a copy, with a name that tells it from the owner's own. Raises `Refused`."""
+    name = preset.name
+    if Preset.objects.owned_by(owner).filter(name=name).exists():
+        name = f"{name[: MAX_NAME_LENGTH - len(COPY)]}{COPY}"
+    return add(owner, [{**preset.content, "name": name}])
 
 
 def change(preset: Preset, by: User, opened: int, content: Mapping[str, Any]) -> None:

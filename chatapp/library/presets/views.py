@@ -133,7 +133,7 @@ def copy(request: HttpRequest, pk: UUID) -> HttpResponse:
     assert isinstance(request.user, User)
     found = queries.found(request.user, pk, Level.READ)
     try:
-        [made] = saving.add(request.user, [found.content])
+        [made] = saving.copy(found, request.user)
     except Refused as error:
         messages.error(request, str(error))
         return redirect("preset", pk)

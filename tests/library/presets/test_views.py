@@ -204,6 +204,15 @@ def test_others_see_and_change_what_their_level_lets_them(
     assert preset.deleted_at is None
 
 
+def test_a_copy_of_ones_own_has_another_name(alices: Client, alice: User, preset: Preset) -> None:
+    long = Preset.start(alice, name="x" * 80, system_prompt="Hello")
+    for one in (preset, long):
+        alices.post(path(one, "copy/"))
+    names = set(Preset.objects.values_list("name", flat=True))
+    assert names == {"Translator", "Translator (copy)", "x" * 80, "x" * 73 + " (copy)"}
+    assert content(Preset.objects.get(name__startswith="x" * 73 + " "))["system_prompt"] == "Hello"
+
+
 def test_a_change_meanwhile_is_told_and_what_was_typed_is_kept(
     alices: Client, bob: User, alice: User, preset: Preset
 ) -> None:

@@ -267,11 +267,13 @@ OWN = (
     "admin/logout/",
     "accounts/devices/",
     "preferences/",
+    "preferences/memory/",
     "privacy/archive/",
     "privacy/erase/",
 )  # everybody may end their own sessions and export or erase their own data
 HERS = (
     "c/<uuid:pk>/rename/",
+    "c/<uuid:pk>/settings/",
     "c/<uuid:pk>/keep/",
     "projects/<uuid:pk>/change/",
     "projects/<uuid:pk>/delete/",
@@ -280,8 +282,8 @@ HERS = (
     *(f"presets/<uuid:pk>/{act}/" for act in ("copy", "delete")),
     *(f"files/<uuid:pk>/{act}/" for act in ("retry", "remove", "pages", "describe")),
 )
-"""What Alice may post, as covered by test_feedback, test_keeping, test_projects and test_temporary
-in tests/chat, in tests/files and in tests/library."""
+"""What Alice may post, as covered by test_chat_settings, test_feedback, test_keeping, test_projects
+and test_temporary in tests/chat, in tests/files and in tests/library."""
 
 
 async def recorded() -> int:

@@ -46,14 +46,17 @@ class PromptForm(forms.Form):
         widget=forms.HiddenInput, initial=1, required=False, min_value=1, max_value=2**31 - 1
     )
 
-    def __init__(self, data: Any, owner: User, prompt: SavedPrompt | None = None) -> None:
+    def __init__(self, data: Any, user: User, prompt: SavedPrompt | None = None) -> None:
         initial = prompt.content | {"opened": prompt.version} if prompt else {}
         super().__init__(data, initial=initial)
         self.fields["title"].widget.attrs |= {"dir": "auto"}
         self.fields["text"].widget.attrs |= {"dir": "auto"}
         self.fields["command"].widget.attrs |= {"autocapitalize": "none", "spellcheck": "false"}
-        others = SavedPrompt.objects.owned_by(owner)
-        self._others = others.exclude(pk=prompt.pk) if prompt else others
+        self._others = SavedPrompt.objects.owned_by(user)
+        if prompt and prompt.owner_id != user.pk:
+            self._others = SavedPrompt.objects.none()  # the owner's others are not this person's
+        elif prompt:
+            self._others = self._others.exclude(pk=prompt.pk)
 
     def clean_command(self) -> str:
         command = self.cleaned_data["command"].removeprefix("/").lower()

@@ -80,7 +80,7 @@ def prompt(request: HttpRequest, pk: UUID) -> HttpResponse:
         if request.method == "POST":
             get_object_or_404(SavedPrompt.objects.open_to(request.user, Level.EDIT), pk=pk)
         return render(request, "library/prompt.html", context)
-    form = PromptForm(request.POST if request.method == "POST" else None, found.owner, found)
+    form = PromptForm(request.POST if request.method == "POST" else None, request.user, found)
     if form.is_valid() and _is_changed(request.user, found, form):
         messages.success(request, "Saved.")
         return redirect("prompt", pk)

@@ -107,6 +107,17 @@ def test_a_concurrent_change_is_told_and_what_was_typed_is_kept(
     assert (prompt.text, prompt.version) == ("Alice's", 3)
 
 
+def test_who_changes_a_shared_prompt_learns_nothing_of_the_owners_others(
+    bobs: Client, alice: User, prompt: SavedPrompt
+) -> None:
+    SavedPrompt.start(alice, title="Secret plan", command="plan", text="Text")
+    prompt.share(None, Level.EDIT, alice)
+    answer = bobs.post(path(prompt), NEW | {"command": "plan", "opened": "1"}, follow=True)
+    assert "Secret plan" not in answer.text
+    prompt.refresh_from_db()
+    assert prompt.command == "plan"
+
+
 def test_deleted_prompts_can_be_restored(alices: Client, prompt: SavedPrompt) -> None:
     page = alices.post(path(prompt, "delete/"), follow=True).text
     assert "Deleted. It is at the end of this page for 30 days" in page

@@ -5,7 +5,7 @@ conversation nor many of them are ever in memory as a whole.
 """
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from uuid import UUID
 
@@ -20,7 +20,17 @@ from django.views.decorators.http import require_POST
 
 from chatapp.chat.bulk_actions import error_response, text_response
 from chatapp.chat.page_forms import ChosenForm
-from chatapp.models import Attachment, Conversation, Feedback, Message, User, audit
+from chatapp.models import (
+    Attachment,
+    ChatSettings,
+    Conversation,
+    Feedback,
+    Message,
+    PresetVersion,
+    RequestSettings,
+    User,
+    audit,
+)
 from chatapp.models.conversations.feedback import known_feedback
 from chatapp.models.conversations.rounds import ToolRun
 from chatapp.sessions.validity import person_of
@@ -68,30 +78,71 @@ async def lines_of(
         await database_sync_to_async(person_of)(session_key)
         described = await database_sync_to_async(_conversation_record)(conversation)
         record = json.dumps(described, ensure_ascii=False)
-        yield f'{record[:-1]}, "messages": ['
-        pks, separator = await database_sync_to_async(_ids)(conversation, with_deleted), ""
-        for start in range(0, len(pks), AT_ONCE):
-            for message in await database_sync_to_async(_batch)(pks[start : start + AT_ONCE]):
-                yield separator + json.dumps(_message_record(message), ensure_ascii=False)
-                separator = ", "
-        yield "]}\n"
+        yield record[:-1]
+        messages, settings = await database_sync_to_async(_ids)(conversation, with_deleted)
+        async for piece in _list_of("request_settings", settings, _request_settings):
+            yield piece
+        async for piece in _list_of("messages", messages, _batch):
+            yield piece
+        yield "}\n"
 
 
-def _ids(conversation: Conversation, with_deleted: bool) -> list[UUID]:
+async def _list_of(
+    name: str, pks: list[UUID], batch: Callable[[list[UUID]], list[dict[str, object]]]
+) -> AsyncIterator[str]:
+    """Yield a field with the records of these rows, of which `batch` reads some at once."""
+    yield f', "{name}": ['
+    separator = ""
+    for start in range(0, len(pks), AT_ONCE):
+        for record in await database_sync_to_async(batch)(pks[start : start + AT_ONCE]):
+            yield separator + json.dumps(record, ensure_ascii=False)
+            separator = ", "
+    yield "]"
+
+
+def _ids(conversation: Conversation, with_deleted: bool) -> tuple[list[UUID], list[UUID]]:
+    """Return the ids of the messages, and of the request settings of these."""
     messages = conversation.messages.all()
     if not with_deleted:
         messages = messages.filter(deleted_at=None)
-    return list(messages.values_list("pk", flat=True))
+    found = list(messages.values_list("pk", "request_settings_id"))
+    settings = dict.fromkeys(asked_with for _, asked_with in found if asked_with)
+    return [pk for pk, _ in found], list(settings)
 
 
-def _batch(pks: list[UUID]) -> list[Message]:
+def _batch(pks: list[UUID]) -> list[dict[str, object]]:
     messages = Message.objects.filter(pk__in=pks).select_related("feedback", "upstream")
     files = Attachment.objects.with_media_type()
     messages = messages.prefetch_related(Prefetch("attachments", files))
-    return list(messages.defer("logprobs", "upstream__api_key"))
+    return [_message_record(one) for one in messages.defer("logprobs", "upstream__api_key")]
+
+
+def _request_settings(pks: list[UUID]) -> list[dict[str, object]]:
+    found = RequestSettings.objects.filter(pk__in=pks)
+    related = found.select_related("conversation__user", "preset_version__target")
+    return [_request_settings_record(one) for one in related.order_by("pk")]
+
+
+def _request_settings_record(settings: RequestSettings) -> dict[str, object]:
+    """Return what requests had besides messages, without what the person may not read of a preset.
+
+    Their own part of it is elsewhere: the chat's system prompt, the project and the memory.
+    """
+    is_withheld = settings.preset and not settings.preset.is_readable(settings.conversation.user)
+    sent = {"instructions": settings.instructions, "parameters": settings.parameters}
+    return {
+        "id": str(settings.pk),
+        "preset": _preset_record(settings.preset_version),
+        **({"is_withheld": True} if is_withheld else sent),
+    }
+
+
+def _preset_record(version: PresetVersion | None) -> dict[str, object] | None:
+    return {"name": version.name, "version": version.number} if version else None
 
 
 def _conversation_record(conversation: Conversation) -> dict[str, object]:
+    settings = ChatSettings.of(conversation)
     return {
         "id": str(conversation.pk),
         "title": conversation.title,
@@ -102,6 +153,9 @@ def _conversation_record(conversation: Conversation) -> dict[str, object]:
         "is_pinned": conversation.is_pinned,
         "is_temporary": conversation.is_temporary,
         "project": conversation.project.name if conversation.project else None,
+        "preset": _preset_record(settings.preset_version),
+        "system_prompt": settings.system_prompt,
+        "parameters": settings.parameters,
         **_left_out(conversation),
     }
 
@@ -142,6 +196,7 @@ def _message_record(message: Message) -> dict[str, object]:
         "extras": message.extras_record,
         "upstream": message.upstream.name if message.upstream else "",
         "model": message.model,
+        "request_settings": str(message.request_settings_id or ""),
         "failed_models": message.failed_models_record,
         "choice": message.choice,
         "ending": message.ending,

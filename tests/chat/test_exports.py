@@ -9,9 +9,22 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
 from chatapp.chat import exports
-from chatapp.models import ContextCut, Conversation, Feedback, Message, Upstream, User
+from chatapp.models import (
+    ChatSettings,
+    ContextCut,
+    Conversation,
+    Feedback,
+    Message,
+    ModelChoice,
+    Preset,
+    Prompt,
+    Turn,
+    Upstream,
+    User,
+)
 from chatapp.models.conversations.failed_models import FailedModel
-from tests.support.stored import answered, end, reply_of, started_by
+from chatapp.models.library.sharing import Level
+from tests.support.stored import MODEL, answered, end, reply_of, started_by
 
 pytestmark = pytest.mark.django_db
 
@@ -80,6 +93,67 @@ async def test_an_export_says_which_model_failed_before_another_answered(
     messages = line["messages"]
     assert isinstance(messages, list)
     assert [one.get("failed_models") for one in messages] == [None, None, [failed], None, None]
+
+
+@pytest.fixture
+def poet(bob: User) -> Preset:
+    content = {"system_prompt": "Rhyme.", "parameters": {"seed": 3}}
+    return Preset.start(bob, name="Poet", **content)
+
+
+def begun_with(preset: Preset, user: User, connected: Upstream) -> Turn:
+    model = ModelChoice(connected.pk, MODEL)
+    turn = Prompt("Why?", model, preset=preset.pk).store(user, uuid4())
+    end(turn.reply, reply_of("So."))
+    follow_up = Prompt("And?", model, turn.conversation.pk, turn.reply.pk).store(user, uuid4())
+    end(follow_up.reply, reply_of("So."))
+    return turn
+
+
+async def test_an_export_has_what_replies_were_asked_with_once(
+    alice: User, alices: Client, connected: Upstream, poet: Preset
+) -> None:
+    await sync_to_async(poet.share)(None, Level.READ, poet.owner)
+    turn = await sync_to_async(begun_with)(poet, alice, connected)
+    [line] = await downloaded(alices, turn.conversation.pk)
+    version = {"name": "Poet", "version": 1}
+    assert (line["preset"], line["system_prompt"], line["parameters"]) == (version, None, None)
+    found: Any = line["request_settings"]
+    [settings] = found
+    pk = settings.pop("id")
+    assert settings == {
+        "preset": version, "instructions": "Rhyme.", "parameters": {"seed": 3},
+    }  # fmt: skip
+    messages: Any = line["messages"]
+    assert [one.get("request_settings") for one in messages] == [None, pk, None, pk]
+
+
+async def test_an_export_withholds_a_preset_that_the_person_may_only_use(
+    alice: User, alices: Client, connected: Upstream, poet: Preset
+) -> None:
+    await sync_to_async(poet.share)(None, Level.READ, poet.owner)
+    turn = await sync_to_async(begun_with)(poet, alice, connected)
+    own = ChatSettings.objects.filter(conversation=turn.conversation)
+    await own.aupdate(system_prompt="Speak plainly.")
+    await sync_to_async(poet.share)(None, Level.USE, poet.owner)
+    [line] = await downloaded(alices, turn.conversation.pk)
+    assert "Rhyme" not in str(line)
+    assert (line["preset"], line["system_prompt"]) == (
+        {"name": "Poet", "version": 1}, "Speak plainly.",
+    )  # fmt: skip
+    found: Any = line["request_settings"]
+    assert found[0]["is_withheld"]
+    assert {"instructions", "parameters"}.isdisjoint(found[0])
+
+
+async def test_an_export_has_no_settings_of_deleted_messages(
+    alice: User, alices: Client, connected: Upstream, poet: Preset
+) -> None:
+    await sync_to_async(poet.share)(None, Level.READ, poet.owner)
+    turn = await sync_to_async(begun_with)(poet, alice, connected)
+    await turn.conversation.messages.aupdate(deleted_at=turn.reply.created_at)
+    [line] = await downloaded(alices, turn.conversation.pk)
+    assert (line["request_settings"], line["messages"]) == ([], [])
 
 
 async def test_an_export_excludes_other_people_and_the_trash(

@@ -28,7 +28,7 @@ from django.views.decorators.http import require_POST
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.chat.exports import lines_of
-from chatapp.models import Conversation, ReplyImage, Usage, User, audit
+from chatapp.models import Conversation, Memory, ReplyImage, Usage, User, audit
 from chatapp.sessions.validity import person_of
 from chatapp.staff.privacy.archived_files import ArchivedFile, archived_files
 from chatapp.staff.privacy.archived_library import archived_library
@@ -207,6 +207,7 @@ def _about(person: User) -> dict[str, Any]:
             "seen_at": person.seen_at.isoformat() if person.seen_at else None,
             "signed_in_at": person.last_login.isoformat() if person.last_login else None,
             "finishes_replies": person.finishes_replies,
+            "memory": _memory(person),
             "organisation": [one.extra_data for one in SocialAccount.objects.filter(user=person)],
             "devices": [
                 {
@@ -224,12 +225,17 @@ def _about(person: User) -> dict[str, Any]:
                 "name": project.name,
                 "instructions": project.instructions,
                 "model": project.model,
+                "preset": project.preset.name if project.preset else None,
                 "created_at": project.created_at.isoformat(),
             }
-            for project in person.projects.all()
+            for project in person.projects.select_related("preset")
         ],
         "opened.json": list(_looks(person)),
     }
+
+
+def _memory(person: User) -> dict[str, Any] | None:
+    return Memory.objects.filter(user=person).values("about", "answers", "is_on").first()
 
 
 def _looks(person: User) -> Iterator[dict[str, Any]]:

@@ -19,8 +19,10 @@ from django.utils import timezone
 from chatapp.library.formats import prompts_in
 from chatapp.models import (
     Attachment,
+    ChatSettings,
     Conversation,
     Feedback,
+    Memory,
     Message,
     Preset,
     RememberedValues,
@@ -49,6 +51,16 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
             "cut_changes",
         },
     },
+    "chatapp.ChatSettings": {
+        "conversations.jsonl": {"conversation", "preset_version", "system_prompt", "parameters"},
+    },
+    "chatapp.RequestSettings": {
+        "conversations.jsonl": {
+            "id", "conversation", "preset_version", "instructions", "parameters",
+        },
+        "": {"digest"},
+    },
+    "chatapp.Memory": {"account.json": {"about", "answers", "is_on"}, "": {"user"}},
     "chatapp.ContextCut": {
         "conversations.jsonl": {
             "conversation", "message", "summary", "upstream", "model", "is_edited", "created_at",
@@ -59,8 +71,9 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         "conversations.jsonl": {
             "id", "parent", "role", "created_at", "deleted_at", "is_continuation", "content",
             "reasoning", "refusal", "tool_runs", "earlier_rounds", "extras_record", "upstream",
-            "model", "choice", "ending", "finish_reason", "moderation", "time_to_first_token",
-            "reasoning_duration", "duration", "file_count",
+            "model", "failed_models_record", "request_settings", "choice", "ending",
+            "finish_reason", "moderation", "time_to_first_token", "reasoning_duration", "duration",
+            "file_count",
         },
         "": {  # its place, how it is written, and details of its upstream
             "conversation", "sequence", "slot", "indexed_at", "streamed_by", "usage_so_far",
@@ -108,7 +121,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         "": {"id", "user", "session_key", "is_signed_in"},  # a secret; all here are signed in
     },
     "chatapp.Project": {
-        "projects.json": {"name", "instructions", "model", "created_at"},
+        "projects.json": {"name", "instructions", "model", "preset", "created_at"},
         "": {"id", "user", "upstream"},
     },
     "chatapp.SavedPrompt": {
@@ -306,6 +319,28 @@ async def test_prompts_are_included_with_what_is_remembered(
     assert prompts_in(files["prompts.json"].encode())[1] == []
 
 
+async def test_what_the_person_set_for_chats_is_included(
+    alices: Client, alice: User, connections_close: None
+) -> None:
+    def save() -> None:
+        Memory.objects.create(user=alice, about="A nurse.", answers="Briefly.")
+        conversation = alice.conversations.create(title="Texts")
+        preset = Preset.start(alice, name="Translator")
+        own = {"system_prompt": "Translate.", "parameters": {"seed": 3}}
+        version = preset.newest
+        ChatSettings.objects.create(conversation=conversation, preset_version=version, **own)
+        alice.projects.create(name="Texts", preset=preset)
+
+    await sync_to_async(save)()
+    files = await unpacked(alices)
+    memory = json.loads(files["account.json"])["memory"]
+    assert memory == {"about": "A nurse.", "answers": "Briefly.", "is_on": True}
+    chat = json.loads(files["conversations.jsonl"])
+    assert chat["preset"] == {"name": "Translator", "version": 1}
+    assert (chat["system_prompt"], chat["parameters"]) == ("Translate.", {"seed": 3})
+    assert json.loads(files["projects.json"])[0]["preset"] == "Translator"
+
+
 async def test_presets_are_included_with_the_versions_that_the_person_saved(
     alices: Client, alice: User, bob: User, connections_close: None
 ) -> None:
@@ -328,7 +363,8 @@ async def test_presets_are_included_with_the_versions_that_the_person_saved(
 
 # How the page describes what the archive contains, and what it does not.
 DESCRIBED = {
-    "roles": "account with its roles", "groups": "groups", "devices": "devices",
+    "roles": "account with its roles", "memory": "what models know about you",
+    "system_prompt": "chat settings", "groups": "groups", "devices": "devices",
     "organisation": "profile from your organisation", "reasoning": "reasoning",
     "tool_calls": "tool calls", "result": "their results",
     "feedback": "your feedback", "trashed_at": "the trash",

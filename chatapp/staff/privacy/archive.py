@@ -195,6 +195,7 @@ def _cell(value: Any) -> str:
 
 def _about(person: User) -> dict[str, Any]:
     """Return the small files by name: the account, its projects, and what staff opened."""
+    memory = Memory.objects.filter(user=person)
     return {
         "account.json": {
             "username": person.username,
@@ -207,7 +208,7 @@ def _about(person: User) -> dict[str, Any]:
             "seen_at": person.seen_at.isoformat() if person.seen_at else None,
             "signed_in_at": person.last_login.isoformat() if person.last_login else None,
             "finishes_replies": person.finishes_replies,
-            "memory": _memory(person),
+            "memory": memory.values("about", "answers", "is_on").first(),
             "organisation": [one.extra_data for one in SocialAccount.objects.filter(user=person)],
             "devices": [
                 {
@@ -232,10 +233,6 @@ def _about(person: User) -> dict[str, Any]:
         ],
         "opened.json": list(_looks(person)),
     }
-
-
-def _memory(person: User) -> dict[str, Any] | None:
-    return Memory.objects.filter(user=person).values("about", "answers", "is_on").first()
 
 
 def _looks(person: User) -> Iterator[dict[str, Any]]:

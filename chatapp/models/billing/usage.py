@@ -103,12 +103,18 @@ class Usage(models.Model):
     # known.
     cost = models.PositiveBigIntegerField(null=True)
     price = models.JSONField(null=True, editable=False)  # `Price.as_record`, or `REPORTED`
+    preset = models.UUIDField(null=True, editable=False)  # its key, kept when it is deleted
 
     class Meta:
         verbose_name_plural = "usage"
         indexes = [
             models.Index(fields=["user", "booked_at"]),
             models.Index(fields=["day"], condition=models.Q(day=None), name="usage_of_no_day"),
+            models.Index(
+                fields=["day", "preset"],
+                condition=models.Q(preset__isnull=False),
+                name="usage_of_presets",
+            ),
         ]
 
     def __str__(self) -> str:

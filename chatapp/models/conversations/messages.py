@@ -176,16 +176,6 @@ class Message(StoredReply):
     # Set by a database trigger (see `sequence`), so no clock orders messages.
     sequence = models.BigIntegerField(null=True, editable=False)
     file_count = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
-    # What a reply was asked with besides messages. Both are deleted with the conversation.
-    request_settings = models.ForeignKey(
-        "chatapp.RequestSettings",
-        models.DO_NOTHING,
-        null=True,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-        editable=False,
-    )
 
     objects = models.Manager.from_queryset(MessageQuerySet)()
     siblings: list["Message"]
@@ -298,6 +288,7 @@ class Message(StoredReply):
         usage.message, usage.ending = self, self.ending
         usage.first_token_ms = milliseconds(self.time_to_first_token)
         usage.duration_ms = milliseconds(self.duration)
+        usage.preset = self.preset
         usage.charge(self.conversation.user_id, self.upstream, self.model, asked_at=self.created_at)
         return usage
 

@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any
+from uuid import UUID
 
 import msgspec
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import models
 
 from chatapp.models.conversations.extras import Extras
@@ -125,6 +127,16 @@ class StoredReply(models.Model):
     )
     service_tier = models.CharField(max_length=100, blank=True)
     system_fingerprint = models.CharField(max_length=200, blank=True)
+    # What a reply was asked with besides messages. Both are deleted with the conversation.
+    request_settings = models.ForeignKey(
+        "chatapp.RequestSettings",
+        models.DO_NOTHING,
+        null=True,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        editable=False,
+    )
 
     # Collected from the reply's earlier rounds while it is written.
     earlier_extras = Extras()
@@ -133,6 +145,15 @@ class StoredReply(models.Model):
 
     class Meta:
         abstract = True
+
+    @property
+    def preset(self) -> UUID | None:
+        """The key of the preset that this reply was asked with."""
+        try:
+            version = self.request_settings and self.request_settings.preset_version
+        except ObjectDoesNotExist:  # deleted with the conversation meanwhile
+            return None
+        return version.target_id if version else None
 
     @property
     def is_streaming(self) -> bool:

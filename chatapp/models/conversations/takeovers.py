@@ -50,6 +50,7 @@ def take_over(turn: Turn, asked: Turn, failed: FailedModel, spent: Usage) -> Tur
     reply, other = turn.reply, asked.reply
     other.failed_models_record = [*(reply.failed_models_record or ()), failed.as_record()]
     person, asks_at = turn.conversation.user_id, reply.created_at
+    spent.preset = reply.preset
     spent.message_id = uuid.uuid5(reply.pk, f"failed model {len(reply.failed_models)}")
     with transaction.atomic():
         streaming = Message.objects.filter(pk=reply.pk, ending=Message.STREAMING)

@@ -171,7 +171,7 @@ class Prompt:
             for upstream, reply in zip(upstreams, replies, strict=True)
         )
         for reply in replies:
-            reply.siblings = replies
+            reply.siblings, reply.request_settings = replies, asked_with
         return replace(turn, others=beside, policy=policy)
 
     def _words(self, user: User) -> str:
@@ -294,6 +294,7 @@ class Retry:
             )
             if asked_with:
                 asked_with.store()
+            reply.request_settings = asked_with
             reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
             before = conversation.history_until(prompt.parent_id)
             reservation = _reserve(user, before, prompt, [reply], asked_with).get(reply.pk)

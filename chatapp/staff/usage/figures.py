@@ -36,6 +36,11 @@ class Figures:
         return self["prompt_tokens"] + self["completion_tokens"]
 
     @property
+    def estimated_share(self) -> float:
+        """The part of the tokens that is estimated, from 0 to 1."""
+        return self["estimated_tokens"] / self.tokens if self.tokens else 0
+
+    @property
     def first_token(self) -> float | None:
         """The average time to the first token, in seconds."""
         return self["first_token_ms"] / self["timed"] / 1000 if self["timed"] else None

@@ -25,7 +25,14 @@ PERIODS = {
     CUSTOM: "Custom",
 }
 OWN = {"model": "Model", "upstream": "Provider", "day": "Day"}
-BY = {"model": "Model", "upstream": "Provider", "person": "Person", "group": "Group", "day": "Day"}
+BY = {
+    "model": "Model",
+    "upstream": "Provider",
+    "person": "Person",
+    "group": "Group",
+    "preset": "Preset",
+    "day": "Day",
+}
 MEASURES = {"cost": "Cost", "tokens": "Tokens", "replies": "Replies"}
 MAX_DAYS = 366
 

@@ -10,15 +10,17 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import BigIntegerField, Case, Count, F, Q, QuerySet, Sum, When
+from django.db.models.expressions import RawSQL
 
-from chatapp.models import DailyUsage, MonthlyUsage, Price, Upstream, User
+from chatapp.models import DailyUsage, MonthlyUsage, Preset, Price, Upstream, Usage, User
 from chatapp.models.billing.daily_usage import SUMS
 from chatapp.staff.usage.figures import COMPARED, DRAWN, Figures, added
 from chatapp.staff.usage.periods import Period, days_between, months_between
 
 NOBODY = "Erased people"
 NO_GROUP = "No group"
+PERSONAL = "Personal presets"
 COLUMNS = {"day": "day", "model": "model", "upstream": "upstream_name"}
 MAX_UNPRICED = 10  # models that a page names
 _PEOPLE = Count("person", distinct=True, filter=~Q(person=0))
@@ -52,8 +54,10 @@ class Report:
 def report(query: UsageQuery) -> Report:
     period = query.period
     shown = _shown(period, query.person)
-    found = _summed(shown, COLUMNS.get(query.by, "person"), SUMS)
-    by_day = found if query.by == "day" else _summed(shown, "day", DRAWN[query.measure])
+    # The sums don't know presets: the table's rows are added up from the ledger.
+    column = "day" if query.by == "preset" else COLUMNS.get(query.by, "person")
+    found = _summed(shown, column, SUMS)
+    by_day = found if column == "day" else _summed(shown, "day", DRAWN[query.measure])
     timeline = _in_order(period, by_day, period.begins, period.until)
     total = replace(added(found.values(), SUMS), **shown.aggregate(people=_PEOPLE))
     past, of_past = _past(query)
@@ -136,7 +140,9 @@ def _in_order(
 
 def _rows(query: UsageQuery, found: Mapping[Any, Figures]) -> list[Figures]:
     """Return the table's rows, the largest first."""
-    if query.by in COLUMNS:
+    if query.by == "preset":
+        rows = _of_presets(query.period)
+    elif query.by in COLUMNS:
         rows = [replace(one, label=name or "Unknown") for name, one in found.items()]
     else:
         rows = _of_groups(found) if query.by == "group" else _of_people(found)
@@ -156,6 +162,28 @@ def _of_groups(found: Mapping[int, Figures]) -> list[Figures]:
         if pk in found:
             groups.setdefault(name or NO_GROUP, []).append(found[pk])
     return [replace(added(each, SUMS), label=name) for name, each in groups.items()]
+
+
+def _of_presets(period: Period) -> list[Figures]:
+    """Return a row for each shared preset, and one for all others, whose names are personal."""
+    shared = Preset.objects.shared()
+    names = dict(shared.values_list("pk", "name"))
+    rows = (
+        Usage.objects.filter(preset__isnull=False, day__gte=period.begins, day__lte=period.until)
+        .annotate(shared=Case(When(preset__in=shared.order_by().values("pk"), then="preset")))
+        .order_by()
+        .values("shared")
+        .annotate(people=Count("user", distinct=True), **_sums_of_ledger())
+    )
+    return [replace(_figures(row, SUMS), label=names.get(row["shared"], PERSONAL)) for row in rows]
+
+
+def _sums_of_ledger() -> dict[str, Sum]:
+    table = Usage._meta.db_table
+    return {
+        f"sum_{name}": Sum(RawSQL(each.format(row=table), ()), output_field=BigIntegerField())  # noqa: S611 - our own text
+        for name, each in SUMS.items()
+    }
 
 
 def _summed(rows: "QuerySet[Any]", column: str, names: Iterable[str]) -> dict[Any, Figures]:

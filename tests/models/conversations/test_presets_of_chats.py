@@ -5,17 +5,22 @@ from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import Group
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from chatapp.models import (
     ChatSettings,
     Memory,
+    Message,
     ModelChoice,
     Preset,
     Prompt,
     Refused,
+    RequestSettings,
     ToolServer,
     Turn,
     Upstream,
+    Usage,
     User,
 )
 from chatapp.models.library.presets import CLOCK
@@ -148,3 +153,41 @@ def test_a_fork_keeps_the_preset(alice: User, model: ModelChoice, poet: Preset) 
     recorded = fork.messages.get(role="assistant").request_settings
     assert recorded
     assert recorded.preset == poet
+
+
+def test_the_ledger_says_which_preset_a_reply_was_asked_with(
+    alice: User, model: ModelChoice, poet: Preset
+) -> None:
+    turn = begun(alice, model, preset=poet.pk)
+    follow_up(turn, model, alice)
+    alone = begun(alice, model)
+    booked = Usage.objects.in_bulk([turn.reply.pk, alone.reply.pk])
+    assert (booked[turn.reply.pk].preset, booked[alone.reply.pk].preset) == (poet.pk, None)
+
+
+def test_a_reply_known_only_from_the_database_is_booked_for_its_preset(
+    alice: User, model: ModelChoice, poet: Preset
+) -> None:
+    turn = begun(alice, model, preset=poet.pk)
+    stored = Message.objects.get(pk=turn.reply.pk)
+    assert stored.stored_usage().preset == poet.pk
+    RequestSettings.objects.all().delete()
+    stored = Message.objects.get(pk=turn.reply.pk)
+    assert stored.stored_usage().preset is None
+
+
+def test_billing_a_reply_does_not_look_up_its_preset(
+    alice: User, model: ModelChoice, poet: Preset
+) -> None:
+    turn = begun(alice, model, preset=poet.pk)
+    with CaptureQueriesContext(connection) as captured:
+        turn.reply.bill(Usage.nothing())
+    assert "preset" not in str(captured.captured_queries)
+
+
+def test_the_ledger_keeps_the_preset_of_an_erased_person(
+    alice: User, model: ModelChoice, poet: Preset
+) -> None:
+    turn = begun(alice, model, preset=poet.pk)
+    alice.delete()
+    assert Usage.objects.get(pk=turn.reply.pk).preset == poet.pk

@@ -10,7 +10,8 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatapp.models import AuditEvent, Upstream, Usage, User
+from chatapp.models import AuditEvent, Preset, Upstream, Usage, User
+from chatapp.models.library.sharing import Level
 from chatapp.staff.usage.periods import Period
 from chatapp.staff.usage.queries import UsageQuery, report
 from tests.support.allowed import priced
@@ -328,3 +329,60 @@ def test_a_yearly_report_needs_only_a_few_queries(
         book(alice, 1, TODAY - timedelta(days=30 * months), model=f"m{months}")
     with django_assert_max_num_queries(14):
         olives.get("/usage/?period=year&by=group")
+
+
+def test_shared_presets_have_a_row_each_and_all_others_one(
+    olives: Client, alice: User, bob: User
+) -> None:
+    poet, coach = (Preset.start(alice, name=name) for name in ("Poet", "=Coach"))
+    for preset in (poet, coach):
+        preset.share(None, Level.USE, alice)
+    own, gone = (Preset.start(bob, name=name) for name in ("Bob's doubts", "Gone"))
+    gone.share(None, Level.USE, bob)
+    book(alice, 100, preset=poet.pk)
+    book(bob, 50, preset=poet.pk, provenance="estimated")
+    book(bob, 20, preset=coach.pk, cost=1_500_000_000)
+    book(bob, 30, preset=own.pk)
+    book(alice, 6, preset=gone.pk)
+    book(None, 5, preset=uuid4())  # deleted
+    book(alice, 1000)
+    book(alice, 1000, TODAY - timedelta(days=40), preset=poet.pk)
+    gone.unshare(None, bob)
+    rows = table(olives, "/usage/?by=preset")
+    names = ("replies", "people", "prompt_tokens", "estimated_tokens", "cost_usd")
+    assert {label: tuple(row[name] for name in names) for label, row in rows.items()} == {
+        "Poet": ("2", "2", "150", "50", ""),
+        "Personal presets": ("3", "2", "41", "0", ""),
+        "'=Coach": ("1", "1", "20", "0", "1.500000000"),
+    }
+    page = page_text(olives, "/usage/?by=preset&measure=tokens")
+    assert page.index(">Poet<") < page.index(">Personal presets<") < page.index(">=Coach<")
+    assert ">33%<" in page
+    assert "1,211" in page  # of all replies
+    assert "doubts" not in page
+
+
+def test_a_period_without_presets_says_so(olives: Client, alice: User) -> None:
+    book(alice, 10)
+    assert "Nothing was used with a preset." in page_text(olives, "/usage/?by=preset")
+
+
+def test_the_ledger_and_its_sums_count_alike(olives: Client, alice: User) -> None:
+    preset = Preset.start(alice, name="Poet")
+    preset.share(None, Level.USE, alice)
+    for fields in (
+        {"ending": "failed", "provenance": "unknown"},
+        {"cost": 7, "provenance": "estimated", "first_token_ms": 20, "duration_ms": 900},
+    ):
+        book(alice, 10, preset=preset.pk, **fields)
+    [by_preset] = table(olives, "/usage/?by=preset").values()
+    [by_model] = table(olives, "/usage/?by=model").values()
+    del by_preset["preset"], by_model["model"]
+    assert by_preset == by_model
+
+
+def test_people_do_not_see_their_usage_by_preset(alices: Client, alice: User) -> None:
+    book(alice, 10, preset=Preset.start(alice, name="Poet").pk)
+    page = page_text(alices, "/usage/me/?by=preset")
+    assert "By </span>Preset" not in page
+    assert "By </span>Model" in page

@@ -16,7 +16,11 @@ const select = () => document.getElementById("model");
 let asked = null; // {by, isNew}, for the message that is about to be sent
 let isAwaited = false; // whether a redraw follows from an action of this tab
 
-const choose = async (value) => (await import("./model-list.js")).setIn(select(), value);
+// Not imported from model-list.js, which other pages load without this page's bundle.
+function choose(value) {
+  select().value = value;
+  for (const type of ["input", "change"]) select().dispatchEvent(new Event(type, { bubbles: true }));
+}
 
 function show() {
   const percent = filled();

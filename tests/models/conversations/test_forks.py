@@ -129,7 +129,7 @@ def test_forking_a_long_branch_takes_a_bounded_number_of_statements(
     for number in range(30):
         _, last = answered(conversation, gateway, str(number), last)
     assert last
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(22):
         fork = forked(carol, last.pk)
     assert [one.content for one in fork.view().thread] == [
         one.content for one in conversation.view().thread

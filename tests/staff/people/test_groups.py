@@ -136,7 +136,7 @@ def test_a_model_without_access_falls_back_to_one_with_access(
 
 
 def offered_first(client: Client, path: str) -> str:
-    [chosen] = parse(client.get(path).text).find_all("select[name=model] option[selected]")
+    [chosen] = parse(client.get(path).text).find_all("#model option[selected]")
     return str(chosen.attributes["value"]).partition("/")[2]
 
 

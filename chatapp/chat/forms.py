@@ -11,7 +11,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 
-from chatapp.db.primary_keys import parse_pk
+from chatapp.chat.form_fields import FilesField, ModelField, ModelsField, NamesField
 from chatapp.library.parameter_form import ParameterForm
 from chatapp.models import (
     Continuation,
@@ -27,14 +27,9 @@ from chatapp.models import (
     SendAgain,
     Summarise,
 )
-from chatapp.models.platform.upstreams import NOT_OFFERED
 from chatapp.text.multiline import MultilineField
-from chatapp.upstream.wire.chat_parameters import MAX_EXTRA_NAME
 
-OUT_OF_DATE = "This page is out of date. Reload it."
 NO_MESSAGE = "Type a message first."
-MAX_WITHOUT = 50  # parameters that one retry leaves out
-MAX_AT_ONCE = 4  # models that reply to one prompt side by side
 
 
 @dataclass(frozen=True)
@@ -74,60 +69,6 @@ class ShownThread:
     head: UUID | None = None
     ending: str = ""
     later: bool = False
-
-
-class ModelField(forms.CharField):
-    """An upstream's primary key and one of its models, in the catalogue's form: `1/gpt-4o`."""
-
-    def to_python(self, value: str | None) -> ModelChoice | None:  # type: ignore[override]
-        named, _, model = str(value or "").partition("/")
-        upstream = parse_pk(named)
-        if upstream and 0 < len(model) <= 200 and model.isprintable():
-            return ModelChoice(upstream, model)
-        return None
-
-    def validate(self, value: object) -> None:
-        if self.required and value is None:
-            raise forms.ValidationError("Choose a model first.")
-
-    def run_validators(self, value: object) -> None:
-        """Do nothing: CharField's validators are for text."""
-
-
-class ModelsField(forms.CharField):
-    """Several models, one per line, without duplicates."""
-
-    _one = ModelField()
-
-    def clean(self, value: str | None) -> list[ModelChoice]:
-        found = dict.fromkeys(map(self._one.to_python, str(value or "").splitlines()))
-        chosen = [model for model in found if model]
-        if len(chosen) != len(found):
-            raise forms.ValidationError(NOT_OFFERED)
-        if len(chosen) >= MAX_AT_ONCE:
-            raise forms.ValidationError(f"Choose {MAX_AT_ONCE} models at most.")
-        return chosen
-
-
-class FilesField(forms.CharField):
-    """The ids of attachments, one per line, without duplicates."""
-
-    def clean(self, value: str | None) -> tuple[UUID, ...]:
-        lines = str(value or "").split()
-        try:
-            return tuple(dict.fromkeys(map(UUID, lines)))
-        except ValueError:
-            raise forms.ValidationError(OUT_OF_DATE) from None
-
-
-class NamesField(forms.CharField):
-    """The names of parameters, separated by spaces."""
-
-    def clean(self, value: str | None) -> tuple[str, ...]:
-        names = tuple(dict.fromkeys(str(value or "").split()))
-        if len(names) > MAX_WITHOUT or any(len(name) > MAX_EXTRA_NAME for name in names):
-            raise forms.ValidationError(OUT_OF_DATE)
-        return names
 
 
 class AskForm(forms.Form):

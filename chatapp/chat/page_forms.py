@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django import forms
 
-from chatapp.chat.forms import OUT_OF_DATE, ModelField
+from chatapp.chat.form_fields import OUT_OF_DATE, ModelField
 from chatapp.models import Feedback, ModelChoice, Preset, Project, Upstream, User
 from chatapp.models.conversations.conversation import ConversationQuerySet
 from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH

@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp.chat import thread_views
-from chatapp.chat.forms import ModelField
+from chatapp.chat.form_fields import ModelField
 from chatapp.chat.queries import number_of, uuid_of
 from chatapp.library.parameter_form import ParameterForm
 from chatapp.models import (

@@ -90,7 +90,7 @@ async def lines_of(
 async def _list_of(
     name: str, pks: list[UUID], batch: Callable[[list[UUID]], list[dict[str, object]]]
 ) -> AsyncIterator[str]:
-    """Yield a field with the records of these rows, of which `batch` reads some at once."""
+    """Yield a field with the records of these rows; `batch` reads some of them at a time."""
     yield f', "{name}": ['
     separator = ""
     for start in range(0, len(pks), AT_ONCE):
@@ -128,7 +128,7 @@ def _request_settings_record(settings: RequestSettings) -> dict[str, object]:
 
     Their own part of it is elsewhere: the chat's system prompt, the project and the memory.
     """
-    is_withheld = settings.preset and not settings.preset.is_readable(settings.conversation.user)
+    is_withheld = not settings.is_readable(settings.conversation.user)
     sent = {"instructions": settings.instructions, "parameters": settings.parameters}
     return {
         "id": str(settings.pk),

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.chat import thread_views
-from chatapp.chat.forms import ModelField
+from chatapp.chat.form_fields import ModelField
 from chatapp.chat.queries import uuid_of
 from chatapp.models import (
     ChatSettings,
@@ -29,7 +29,7 @@ from chatapp.realtime.worker import worker
 
 YOUR_MESSAGE = "(your next message)"
 NOT_READABLE = (
-    "This can't be shown, because you may use the preset “{}” but not read its instructions."
+    "This can't be shown, because you may use this chat's preset but not read its instructions."
 )
 SHOWN_CHARACTERS = 200_000
 
@@ -93,9 +93,8 @@ def request_of_reply(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _request_of(turn: Turn, request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
-    preset = turn.asked_with.preset if turn.asked_with else None
-    if preset and not preset.is_readable(request.user):
-        return _shown(request, None, NOT_READABLE.format(preset.name))
+    if turn.asked_with and not turn.asked_with.is_readable(request.user):
+        return _shown(request, None, NOT_READABLE)
     return _shown(request, async_to_sync(shown_request)(turn, worker().unsupported))
 
 

@@ -35,6 +35,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('digest', models.CharField(max_length=64)),
+                ('has_preset', models.BooleanField(default=False)),
                 ('instructions', models.TextField(blank=True)),
                 ('parameters', models.JSONField(blank=True, default=dict)),
                 ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='chatapp.conversation')),

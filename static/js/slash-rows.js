@@ -34,7 +34,7 @@ export function draw(entries, count) {
   select(Math.max(again, 0));
 }
 
-// Above the message box, or below it where there is more room.
+// Above the message box, or below it if there is more room.
 function place({ top, bottom }) {
   const below = innerHeight - bottom;
   const isBelow = top < ENOUGH && below > top;

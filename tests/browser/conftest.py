@@ -117,7 +117,7 @@ def package_gateway() -> Iterator[FakeUpstream]:
 
 @pytest.fixture
 def gateway(package_gateway: FakeUpstream) -> FakeUpstream:
-    """An upstream with several models, of which the first is small and takes no images."""
+    """An upstream with several models. The first is small and takes no images."""
     package_gateway.forget()
     return package_gateway
 

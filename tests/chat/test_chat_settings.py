@@ -248,3 +248,18 @@ def test_what_a_person_may_only_use_is_shown_nowhere(
     assert not any("Rhyme." in page.text for page in pages)
     bobs.post(f"/c/{chat}/settings/", {"preset": str(poet.pk), "system_prompt": "Mine."})
     assert ChatSettings.of(turn.conversation).instructions == "Rhyme."
+
+
+def test_what_a_person_could_only_use_stays_hidden_once_its_owner_is_erased(
+    alice: User, bob: User, bobs: Client, poet: Preset, gateway: Upstream
+) -> None:
+    poet.share(None, Level.USE, alice)
+    turn = Prompt("Why?", ModelChoice(gateway.pk, MODEL), preset=poet.pk).store(bob, uuid4())
+    end(turn.reply, reply_of("So."))
+    poet.unshare(None, alice)
+    alice.delete()
+    page = bobs.get(f"/replies/{turn.reply.pk}/request/", {"download": "1"}).text
+    assert "Rhyme." not in page
+    assert "not read its instructions" in page.replace("&#39;", "'")
+    exported = bobs.post("/conversations/export/", {"ids": [str(turn.conversation.pk)]})
+    assert exported.status_code == 200

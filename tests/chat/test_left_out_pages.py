@@ -1,4 +1,4 @@
-"""Pages of chats of which a part is left out: where it is marked, and the figure for the meter."""
+"""Pages of chats with a part left out: where it is marked, and the figure for the meter."""
 
 import pytest
 from django.test import Client
@@ -13,12 +13,18 @@ LINE = "everything above this line"
 
 
 @pytest.fixture
-def messages(alice: User, connected: Upstream) -> list[Message]:
+def gateway(db: None) -> Upstream:
+    """An upstream that refuses connections, so that none outlives a test's event loop."""
+    return Upstream.objects.create(name="Gateway", base_url="http://127.0.0.1:9/v1")
+
+
+@pytest.fixture
+def messages(alice: User, gateway: Upstream) -> list[Message]:
     """Forty exchanges, more than a page shows."""
     conversation = alice.conversations.create(title="Long")
     found: list[Message] = []
     for number in range(40):
-        found += answered(conversation, connected, f"{number}", found[-1] if found else None)
+        found += answered(conversation, gateway, f"{number}", found[-1] if found else None)
     return found
 
 
@@ -44,11 +50,11 @@ def test_a_part_that_is_not_shown_is_marked_where_the_page_ends(
 
 
 def test_a_branch_that_does_not_go_through_the_cut_is_not_marked(
-    alices: Client, alice: User, connected: Upstream, messages: list[Message]
+    alices: Client, alice: User, gateway: Upstream, messages: list[Message]
 ) -> None:
     LeaveOut(messages[0].conversation_id, message=messages[5].pk).store(alice)
     conversation = Conversation.objects.get(pk=messages[0].conversation_id)
-    _, other = answered(conversation, connected, "Otherwise", messages[3])
+    _, other = answered(conversation, gateway, "Otherwise", messages[3])
     assert LINE not in shown(alices, messages, f"?at={other.pk}")
     assert "Otherwise" in shown(alices, messages, f"?at={other.pk}")
 
@@ -69,13 +75,13 @@ def test_the_composer_knows_how_much_is_still_sent(
 
 
 def test_a_chat_that_begins_with_a_summary_shows_it_first(
-    alices: Client, alice: User, connected: Upstream
+    alices: Client, alice: User, gateway: Upstream
 ) -> None:
     new = alice.conversations.create(title="Long (continued)", cut_changes=1)
     ContextCut.objects.create(conversation=new, summary="About <i>larks</i>", model="lark-1")
     page = alices.get(f"/c/{new.pk}/").text
     assert "About &lt;i&gt;larks&lt;/i&gt;" in page
     assert LINE not in page
-    answered(new, connected, "Why?")
+    answered(new, gateway, "Why?")
     page = alices.get(f"/c/{new.pk}/").text
     assert page.index("larks") < page.index("To Why?")

@@ -1,4 +1,4 @@
-"""The size of a model's context, from whoever knows it."""
+"""The size of a model's context, from the best source that knows it."""
 
 from chatapp.models.billing.prices import Price
 from chatapp.models.platform.upstreams import Upstream

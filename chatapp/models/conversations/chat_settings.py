@@ -149,10 +149,11 @@ class RequestSettings(models.Model):
     preset_version = models.ForeignKey(
         PresetVersion, models.SET_NULL, null=True, blank=True, related_name="+"
     )
+    has_preset = models.BooleanField(default=False)  # even if that is deleted with its owner
     instructions = models.TextField(blank=True)  # the system message
     parameters = models.JSONField(default=dict, blank=True)
 
-    COPIED = ("preset_version_id", "instructions", "parameters")
+    COPIED = ("preset_version_id", "has_preset", "instructions", "parameters")
 
     objects: ClassVar[RequestSettingsQuerySet] = models.Manager.from_queryset(
         RequestSettingsQuerySet
@@ -186,6 +187,7 @@ class RequestSettings(models.Model):
         found = _KNOWN.first(conversation.pk, digest) or cls(
             conversation=conversation,
             digest=digest,
+            has_preset=version is not None,
             instructions=instructions,
             parameters=parameters,
         )
@@ -213,6 +215,10 @@ class RequestSettings(models.Model):
     @property
     def preset(self) -> Preset | None:
         return self.preset_version.target if self.preset_version else None
+
+    def is_readable(self, user: User) -> bool:
+        """Whether the person may read it: not if they may only use its preset."""
+        return not self.has_preset or (self.preset is not None and self.preset.is_readable(user))
 
     def offers(self, tool: int | str) -> bool:
         """Whether the preset offers a tool server, by its primary key, or the `CLOCK`."""

@@ -95,7 +95,7 @@ class Version(models.Model):
 
 class VersionedQuerySet(ShareableQuerySet[K]):
     def unused(self) -> Self:
-        """Those of which no version is in use."""
+        """Items without a version that is in use."""
         kind: type[models.Model] = self.model
         versions: Any = kind._meta.get_field("versions").related_model
         return self.exclude(Exists(versions.objects.filter(target=OuterRef("pk")).in_use()))

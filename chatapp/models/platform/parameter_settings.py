@@ -36,7 +36,7 @@ class ParameterSettings(models.Model):
 
     @property
     def refused_parameters_at(self) -> Mapping[str, Mapping[str, datetime]]:
-        """The same, as times."""
+        """When models first refused fields of a request, by model and field."""
         return {
             model: {field: datetime.fromisoformat(at) for field, at in fields.items()}
             for model, fields in self.refusals.items()

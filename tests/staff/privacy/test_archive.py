@@ -58,7 +58,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         "conversations.jsonl": {
             "id", "conversation", "preset_version", "instructions", "parameters",
         },
-        "": {"digest"},
+        "": {"digest", "has_preset"},
     },
     "chatapp.Memory": {"account.json": {"about", "answers", "is_on"}, "": {"user"}},
     "chatapp.ContextCut": {

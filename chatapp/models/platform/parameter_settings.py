@@ -38,8 +38,8 @@ class ParameterSettings(models.Model):
     def refused_parameters_at(self) -> Mapping[str, Mapping[str, datetime]]:
         """When models first refused fields of a request, by model and field."""
         return {
-            model: {field: datetime.fromisoformat(at) for field, at in fields.items()}
-            for model, fields in self.refusals.items()
+            model: {field: datetime.fromisoformat(at) for field, at in sorted(fields.items())}
+            for model, fields in sorted(self.refusals.items())
         }
 
     def refused_by(self, model: str) -> Collection[str]:

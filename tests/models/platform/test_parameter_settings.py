@@ -116,7 +116,7 @@ def test_refusals_are_remembered_and_forgotten_one_by_one(connected: Upstream) -
     Upstream.remember_refusals(connected.pk, "b", ["seed"])
     connected.refresh_from_db()
     assert {model: list(at) for model, at in connected.refused_parameters_at.items()} == {
-        "a": ["temperature", "seed"],
+        "a": ["seed", "temperature"],
         "b": ["seed"],
     }
     Upstream.forget_refusals(connected.pk, "b", "seed")

@@ -72,11 +72,6 @@ def chat_page(
     offers = open_to(offers, permitted(request.user.pk))
     at, view = _shown(request, conversation)
     preset = None if view else _chosen_preset(request, project)
-    settings = (
-        ChatSettings.of(conversation)
-        if conversation
-        else ChatSettings(preset_version=preset.newest if preset else None)
-    )
     wanted, notes = (
         (_models_of(view), NO_NOTES) if view else _beginning(request.user, project, preset)
     )
@@ -93,20 +88,15 @@ def chat_page(
         # An administrator who has just connected a model is sent here.
         "told": get_messages(request) if "model" in request.GET else (),
         "prompt_id": uuid4(),
-        "preset": settings.preset,
         "presets": [] if conversation or preset else Preset.to_start_with(request.user),
-        "suggestions": _suggestions(offers, preset) if not (view and view.shown) else [],
+        "suggestions": [] if view and view.shown else _suggestions(offers, preset, project),
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
         "presets_to_choose": Preset.objects.to_choose(request.user) if project else [],
         "filed": sidebar.filed(request, project.pk) if project else None,
         "limit_warning": warning(quota_usages(request.user)),
         **_draft(request.user, conversation),
         "used_tokens": _used_tokens(request.user, conversation, view),
-        "system_message": settings.system_message(
-            request.user,
-            conversation.project if conversation else project,
-            takes_memory=not (conversation and conversation.is_temporary),
-        ),
+        **_settings(request.user, conversation, project, preset),
         "policy": ReviewPolicy.at(conversation.created_at) if conversation else ReviewPolicy.now(),
     }
     if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):
@@ -114,6 +104,22 @@ def chat_page(
     context |= sidebar.context_of(request)
     context["socket_url"] = _socket_url(view)
     return render(request, "chat/page.html", context)
+
+
+def _settings(
+    person: User,
+    conversation: Conversation | None,
+    project: Project | None,
+    preset: Preset | None,
+) -> dict[str, object]:
+    """Return the preset and what is sent before the messages, of a chat or of a new one."""
+    if conversation:
+        settings, project = ChatSettings.of(conversation), conversation.project
+    else:
+        settings = ChatSettings(preset_version=preset.newest if preset else None)
+    takes_memory = not (conversation and conversation.is_temporary)
+    message = settings.system_message(person, project, takes_memory=takes_memory)
+    return {"preset": settings.preset, "system_message": message}
 
 
 def _draft(person: User, conversation: Conversation | None) -> dict[str, object]:
@@ -280,11 +286,15 @@ def _to_begin_with(
     return [f"{choice.upstream}/{choice.name}" for choice in choices if choice]
 
 
-def _suggestions(offers: list[Offer], preset: Preset | None) -> Sequence[str]:
-    """Return the preset's suggestions, or else the administrator's, or else the demo's if only the
-    demo offers models."""
+def _suggestions(
+    offers: list[Offer], preset: Preset | None, project: Project | None
+) -> Sequence[str]:
+    """Return the preset's suggestions. Without any, and outside projects, return the
+    administrator's, or the demo's if only the demo offers models."""
     if preset and preset.suggestions:
         return list(preset.suggestions)
+    if project:
+        return []
     is_demo = all(offer.upstream.is_demo for offer in offers)
     return Suggestion.shown() or (SUGGESTIONS if offers and is_demo else ())
 

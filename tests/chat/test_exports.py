@@ -1,7 +1,7 @@
 """Downloads of conversations: only the person's own, complete, and read in small batches."""
 
 import json
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
@@ -108,6 +108,19 @@ def begun_with(preset: Preset, user: User, connected: Upstream) -> Turn:
     follow_up = Prompt("And?", model, turn.conversation.pk, turn.reply.pk).store(user, uuid4())
     end(follow_up.reply, reply_of("So."))
     return turn
+
+
+async def test_what_a_person_could_only_use_is_withheld_once_its_owner_is_erased(
+    alice: User, alices: Client, connected: Upstream, poet: Preset
+) -> None:
+    await sync_to_async(poet.share)(None, Level.USE, poet.owner)
+    turn = await sync_to_async(begun_with)(poet, alice, connected)
+    await sync_to_async(poet.unshare)(None, poet.owner)
+    await poet.owner.adelete()
+    [line] = await downloaded(alices, turn.conversation.pk)
+    [settings] = cast("list[dict[str, object]]", line["request_settings"])
+    assert settings["is_withheld"] is True
+    assert "Rhyme." not in str(line)
 
 
 async def test_an_export_has_what_replies_were_asked_with_once(

@@ -8,7 +8,16 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp.chat import projects as views
-from chatapp.models import Conversation, ModelChoice, Project, Prompt, Retry, Upstream, User
+from chatapp.models import (
+    Conversation,
+    ModelChoice,
+    Project,
+    Prompt,
+    Retry,
+    Suggestion,
+    Upstream,
+    User,
+)
 from chatapp.realtime.worker import worker
 from tests.support.page import Page, parse
 from tests.support.stored import end, reply_of
@@ -182,3 +191,9 @@ def test_project_chats_are_only_in_the_projects_own_list(
     everyday = alices.get("/conversations/").text
     assert ("Ode" in own, "Sky" in own) == (True, False)
     assert ("Ode" in everyday, "Sky" in everyday) == (False, True)
+
+
+def test_a_projects_page_has_no_general_suggestions(alices: Client, poems: Project) -> None:
+    Suggestion.objects.create(text="Explain a word")
+    assert "Explain a word" in alices.get("/").text
+    assert "Explain a word" not in alices.get(f"/projects/{poems.pk}/").text

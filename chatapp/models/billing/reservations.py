@@ -246,22 +246,6 @@ def admit_request(
     return reservation
 
 
-# For each upstream, an upper bound of the tokens of the tools that it was last sent.
-known_tools: dict[int, int] = {}
-
-
-def tools_of(upstream: int | None) -> int:
-    """Return the tokens that tools may add to a prompt for this upstream, as far as is known.
-
-    The writer that sends them knows the actual number, and holds more if needed (`admit_again`).
-    """
-    return known_tools.get(upstream, 0) if upstream else 0
-
-
-def remember_tools(upstream: int, tokens: int) -> None:
-    known_tools[upstream] = tokens
-
-
 @contextmanager
 def together(reservations: Iterable[Reservation]) -> Iterator[None]:
     """A transaction in which these may hold more. If it fails, each holds what it held before."""

@@ -12,6 +12,7 @@ from django.db import transaction
 
 from chatapp.models.billing import handing_over, reservations
 from chatapp.models.billing.context_windows import context_window
+from chatapp.models.billing.tool_tokens import tools_of
 from chatapp.models.billing.usage import Usage
 from chatapp.models.conversations.failed_models import FailedModel
 from chatapp.models.conversations.messages import Message
@@ -61,7 +62,7 @@ def take_over(turn: Turn, asked: Turn, failed: FailedModel, spent: Usage) -> Tur
         assert other.upstream
         assert other.upstream_id
         handing_over.release(reply.pk, spent, person, other.upstream_id, other.model)
-        tools = reservations.tools_of(other.upstream_id)
+        tools = tools_of(other.upstream_id)
         most = other.upstream.output_limit_for(other.model, asked.parameters)
         admitted = reservations.admit(
             person, [other], lambda _: _size(asked).upper_tokens + tools, lambda _: most

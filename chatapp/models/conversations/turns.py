@@ -16,6 +16,7 @@ from chatapp.models.accounts.users import User
 from chatapp.models.billing import reservations
 from chatapp.models.billing.context_windows import context_window
 from chatapp.models.billing.reservations import Reservation
+from chatapp.models.billing.tool_tokens import tools_of
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.branch_history import BranchHistory
 from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
@@ -335,7 +336,7 @@ def _reserve(
 
     def prompt_tokens(reply: Message) -> int:
         size = _prompt_size(Turn(before, prompt, reply, asked_with=asked_with))
-        return size.upper_tokens + reservations.tools_of(reply.upstream_id)
+        return size.upper_tokens + tools_of(reply.upstream_id)
 
     def most_output(reply: Message) -> int | None:
         wanted = asked_with.parameters if asked_with else {}

@@ -17,8 +17,8 @@ from chatapp.models.billing.reservations import (
     MAX_REQUESTED,
     Reservation,
     admit_again,
-    remember_tools,
 )
+from chatapp.models.billing.tool_tokens import remember_tools
 from chatapp.realtime.generation.storing import stored
 from chatapp.upstream.wire.chat_parameters import FIELDS
 from chatapp.upstream.wire.dialects import RequestOptions

@@ -1,7 +1,7 @@
 """Template filters with the figures from which the page's meter estimates the next request."""
 
 from chatapp.models import Message, Upstream, Usage
-from chatapp.models.billing.reservations import tools_of
+from chatapp.models.billing.tool_tokens import tools_of
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, UPPER
 
 ENOUGH = 50  # tokens of an answer, to tell how many characters a token has

@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError
 
 from chatapp.models import BudgetAccount, BudgetHold, Limit, Upstream, Usage
-from chatapp.models.billing import reservations
+from chatapp.models.billing import reservations, tool_tokens
 from chatapp.realtime.generation import budget_guard
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.upstream.wire.dialects import RequestOptions
@@ -35,7 +35,7 @@ CLOCK = "current_date_and_time"
 
 @pytest.fixture(autouse=True)
 def tools_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reservations, "known_tools", {})
+    monkeypatch.setattr(tool_tokens, "known_tools", {})
 
 
 async def alimit(cap: int) -> Limit:

@@ -1,4 +1,4 @@
-"""The sentences that say which model answered, and in place of which one."""
+"""The sentences that say which model answered in place of another."""
 
 import pytest
 

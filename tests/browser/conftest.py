@@ -166,8 +166,12 @@ class Tab:
         self._earlier: list[str] = []  # the replies when the newest prompt was sent
 
     def ask(self, text: str) -> None:
-        self._earlier = self.page.evaluate(REPLIES)
         self.message.fill(text)
+        self.submit()
+
+    def submit(self) -> None:
+        """Send what the message box has; `reply` is the reply to it from now on."""
+        self._earlier = self.page.evaluate(REPLIES)
         self.message.press("Enter")
 
     @property

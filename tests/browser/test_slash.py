@@ -31,6 +31,7 @@ class Slash:
     """The list, from its user's point of view."""
 
     def __init__(self, tab: Tab) -> None:
+        self.tab = tab
         self.page: Page = tab.page
         self.message = tab.message
         self.list = self.page.get_by_role("listbox", name="Prompts and commands")
@@ -144,9 +145,9 @@ def test_keys_move_choose_and_close_and_text_that_matches_nothing_is_sent(
         if text == "/sta":
             slash.type(text)
             slash.page.keyboard.press("Escape")
-        slash.message.press("Enter")
+        slash.tab.submit()
         assert sent(upstream) == text
-        expect(slash.page.locator("article[data-ending=complete]").last).to_be_visible()
+        slash.tab.expect_ending("complete")
 
 
 def test_commands_act_on_the_page(slash: Slash, upstream: FakeUpstream) -> None:

@@ -147,6 +147,12 @@ def test_files_are_pasted_and_dropped_and_a_dragged_text_is_left_to_the_browser(
     expect(overlay).to_be_hidden()
     expect_state(tab, "notes.txt")
     expect(chips(tab)).to_have_count(2)
+    for name, dialog in ("image.png", "Image"), ("notes.txt", "notes.txt"):
+        opens = chip(tab, name).get_by_role("link", name=f"Open {name}")
+        opens.press("Enter")
+        expect(tab.page.get_by_role("dialog", name=dialog)).to_be_visible()
+        tab.page.keyboard.press("Escape")
+        expect(opens).to_be_focused()
 
 
 @pytest.mark.thorough

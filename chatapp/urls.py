@@ -12,7 +12,7 @@ def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
 urlpatterns = [
     path("", include("chatapp.chat.urls")),
     path("", include("chatapp.search.urls")),
-    path("prompts/", include("chatapp.library.urls")),
+    path("prompts/", include("chatapp.library.prompts.urls")),
     path("files/", include("chatapp.files.urls")),
     path("presets/", include("chatapp.library.presets.urls")),
     path("", include("chatapp.accounts.urls")),

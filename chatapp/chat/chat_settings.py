@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from chatapp.chat import thread_views
 from chatapp.chat.form_fields import ModelField
 from chatapp.chat.queries import number_of, uuid_of
-from chatapp.library.parameter_form import ParameterForm
+from chatapp.library.presets.parameter_form import ParameterForm
 from chatapp.models import (
     ChatSettings,
     Conversation,

@@ -12,7 +12,7 @@ from django import forms
 from django.conf import settings
 
 from chatapp.chat.form_fields import FilesField, ModelField, ModelsField, NamesField
-from chatapp.library.parameter_form import ParameterForm
+from chatapp.library.presets.parameter_form import ParameterForm
 from chatapp.models import (
     Continuation,
     Deletion,

@@ -1,4 +1,5 @@
-"""The library of saved prompts: its pages, its files, and the list in the composer.
+"""The library: the pages of what people save and share, and the list of prompts in the composer.
 
-Imports `accounts`, `realtime`, `sessions`, `models`, `text` and what is below them.
+`prompts` and `presets` describe their `Kind` to the pages that they share. Imports `accounts`,
+`realtime`, `catalogue`, `sessions`, `models`, `text` and what is below them.
 """

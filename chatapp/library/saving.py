@@ -1,35 +1,55 @@
-"""Adds prompts to a person's own, within their number and their quota of bytes."""
+"""Adds items to a person's own and changes them, within their number and their quota of bytes."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatapp.models import Refused, SavedPrompt, User
+from django.db import transaction
+
+from chatapp.library.kinds import Item, Kind
+from chatapp.models import Refused, User
 from chatapp.models.conversations.storage import take_room
-from chatapp.models.library.prompts import MAX_COMMAND_LENGTH, MAX_PROMPTS
 from chatapp.realtime.worker import worker
 
-TOO_MANY = "You can have {:,} prompts at most, and have {:,}. Delete some first."
+COPY = " (copy)"
+TOO_MANY = "You can have {:,} {} at most, and have {:,}. Delete some first."
 
 
-def add(owner: User, contents: Sequence[Mapping[str, Any]]) -> list[SavedPrompt]:
-    """Save prompts. A command that the person has used already gets a number. Raises `Refused`."""
-    own = list(SavedPrompt.objects.owned_by(owner).values_list("command", flat=True))
-    if len(own) + len(contents) > MAX_PROMPTS:
-        raise Refused(TOO_MANY.format(MAX_PROMPTS, len(own)))
-    size = sum(len(value.encode()) for content in contents for value in content.values())
-    take_room(owner, size, worker().stored_bytes[owner.pk])
-    taken = {command for command in own if command}
-    numbered = [{**one, "command": _free(one["command"], taken)} for one in contents]
-    return SavedPrompt.start_all(owner, numbered)
+@transaction.atomic
+def add(kind: Kind[Item], owner: User, contents: Sequence[Mapping[str, Any]]) -> list[Item]:
+    """Save new items. Raises `Refused`."""
+    _check_number(kind, owner, len(contents))
+    _take_room(owner, *contents)
+    return kind.model.start_all(owner, kind.fitted(owner, contents))
 
 
-def _free(command: str, taken: set[str]) -> str:
-    """Return the command, or the first one with a number that is not taken; it is taken then."""
-    if not command:
-        return ""
-    free, number = command, 1
-    while free in taken:
-        number += 1
-        free = f"{command[: MAX_COMMAND_LENGTH - 1 - len(str(number))]}-{number}"
-    taken.add(free)
-    return free
+def copy(kind: Kind[Item], item: Item, owner: User) -> Item:
+    """Save a copy, with a name that tells it from the owner's own. Raises `Refused`."""
+    content, name = item.content, str(item)
+    if kind.model.objects.owned_by(owner).filter(**{item.NAME: name}).exists():
+        field: Any = item._meta.get_field(item.NAME)
+        content[item.NAME] = f"{name[: field.max_length - len(COPY)]}{COPY}"
+    return add(kind, owner, [content])[0]
+
+
+def change(item: Item, by: User, opened: int, content: Mapping[str, Any]) -> None:
+    """Save a version. Raises `Refused`."""
+    _take_room(by, content)
+    item.change(by, opened, **content)
+
+
+def restore(kind: Kind[Item], item: Item) -> None:
+    """Bring a deleted item back. Raises `Refused`."""
+    _check_number(kind, item.owner, 1)
+    item.restore()
+
+
+def _check_number(kind: Kind[Item], owner: User, more: int) -> None:
+    own = kind.model.objects.owned_by(owner).count()
+    if own + more > kind.max_owned:
+        raise Refused(TOO_MANY.format(kind.max_owned, kind.plural, own))
+
+
+def _take_room(user: User, *contents: Mapping[str, Any]) -> None:
+    size = len(json.dumps(contents, ensure_ascii=False).encode())
+    take_room(user, size, worker().stored_bytes[user.pk])

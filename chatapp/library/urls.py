@@ -1,23 +1,24 @@
-"""URLs of the prompt library."""
+"""URLs that each kind of items has."""
 
-from django.urls import path
+from typing import Any
 
-from chatapp.library import composer, sharing, transfer, versions, views
+from django.urls import URLPattern, path
 
-urlpatterns = [
-    path("", views.prompts, name="prompts"),
-    path("new/", views.create, name="new-prompt"),
-    path("index/", composer.index, name="prompt-index"),
-    path("commands/", composer.commands, name="prompt-commands"),
-    path("forget/", views.forget, name="forget-values"),
-    path("export/", transfer.export, name="export-prompts"),
-    path("import/", transfer.take, name="import-prompts"),
-    path("<uuid:pk>/", views.prompt, name="prompt"),
-    path("<uuid:pk>/copy/", views.copy, name="copy-prompt"),
-    path("<uuid:pk>/delete/", views.delete, name="delete-prompt"),
-    path("<uuid:pk>/restore/", views.restore, name="restore-prompt"),
-    path("<uuid:pk>/versions/", versions.versions, name="prompt-versions"),
-    path("<uuid:pk>/sharing/", sharing.sharing, name="prompt-sharing"),
-    path("<uuid:pk>/use/", composer.use, name="use-prompt"),
-    path("<uuid:pk>/fill/", composer.fill_in, name="fill-prompt"),
-]
+from chatapp.library import sharing, transfer, versions, views
+from chatapp.library.kinds import Kind
+
+
+def urls_of(kind: Kind[Any]) -> list[URLPattern]:
+    name, plural, extra = kind.name, kind.plural, {"kind": kind}
+    return [
+        path("", views.items, extra, name=plural),
+        path("new/", views.create, extra, name=f"new-{name}"),
+        path("export/", transfer.export_all, extra, name=f"export-{plural}"),
+        path("import/", transfer.import_file, extra, name=f"import-{plural}"),
+        path("<uuid:pk>/", views.item, extra, name=name),
+        path("<uuid:pk>/copy/", views.copy, extra, name=f"copy-{name}"),
+        path("<uuid:pk>/delete/", views.delete, extra, name=f"delete-{name}"),
+        path("<uuid:pk>/restore/", views.restore, extra, name=f"restore-{name}"),
+        path("<uuid:pk>/sharing/", sharing.sharing, extra, name=f"{name}-sharing"),
+        path("<uuid:pk>/versions/", versions.versions, extra, name=f"{name}-versions"),
+    ]

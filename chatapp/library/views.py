@@ -1,155 +1,142 @@
-"""The list of prompts, and the page of each."""
+"""The list of a kind of items, and the page of each."""
 
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatapp.library.forms import PromptForm, SearchForm
-from chatapp.library.saving import add
-from chatapp.models import Refused, RememberedValues, SavedPrompt, User
-from chatapp.models.conversations.storage import take_room
+from chatapp.library import saving
+from chatapp.library.forms import ItemForm, SearchForm
+from chatapp.library.kinds import Kind
+from chatapp.models import Refused, User
 from chatapp.models.library.sharing import DELETED_DAYS, Level
-from chatapp.models.library.versions import ChangedMeanwhile
-from chatapp.realtime.worker import worker
-
-SHOWN = 200  # prompts in a section of the list
+from chatapp.models.library.versions import ChangedMeanwhile, Versioned
 
 
 @require_GET
 @never_cache
 @login_required
-def prompts(request: HttpRequest) -> HttpResponse:
-    """List a person's own prompts, those shared with them, and what they deleted lately."""
+def items(request: HttpRequest, kind: Kind[Any]) -> HttpResponse:
+    """List a person's own items, those shared with them, and what they deleted lately."""
     assert isinstance(request.user, User)
     form = SearchForm(request.GET)
     is_valid = form.is_valid()
     query: str = form.cleaned_data.get("q", "")
-    named = Q(title__icontains=query) | Q(command__icontains=query.removeprefix("/"))
-    found = SavedPrompt.objects.select_related("owner").defer("text").filter(named)
+    found = kind.search(query)
     own = found.owned_by(request.user).prefetch_related("grants__group")
-    others = found.shared_with(request.user)
-    deleted = SavedPrompt.objects.deleted_by(request.user).order_by("-deleted_at")
-    context: dict[str, Any] = {
+    shared = found.shared_with(request.user)
+    deleted = kind.search("").deleted_by(request.user).order_by("-deleted_at")
+    counts = own.count(), shared.count()
+    context = {
         "query": query,
         "problem": "" if is_valid else f"{form.errors['q'][0]}",
-        "own": own[:SHOWN],
-        "shared": others[:SHOWN],
-        "counts": (own.count(), others.count()),
-        "shown": SHOWN,
-        "deleted": deleted[:SHOWN],
+        "searchable": bool(query or not is_valid or sum(counts) > kind.max_unsearched),
+        "sections": [
+            ("Yours", own[: kind.max_listed], counts[0]),
+            ("Shared with you", shared[: kind.max_listed], counts[1]),
+        ],
+        "deleted": deleted[: kind.max_listed],
         "deleted_days": DELETED_DAYS,
-        "has_values": RememberedValues.objects.filter(user=request.user).exists(),
+        **kind.list_context(request.user),
     }
-    return render(request, "library/prompts.html", context)
+    return kind.render(request, "list", context)
 
 
 @require_http_methods(["GET", "POST"])
 @never_cache
 @login_required
-def create(request: HttpRequest) -> HttpResponse:
+def create(request: HttpRequest, kind: Kind[Any]) -> HttpResponse:
     assert isinstance(request.user, User)
-    form = PromptForm(request.POST if request.method == "POST" else None, request.user)
+    form = kind.form(request.user, request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            [made] = add(request.user, [form.content])
+            [made] = saving.add(kind, request.user, [form.content])
         except Refused as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, "Saved. Type a slash in the message box to use it.")
-            return redirect("prompt", made.pk)
-    return render(request, "library/form.html", {"form": form, "prompt": None})
+            messages.success(request, kind.created)
+            return redirect(kind.name, made.pk)
+    return kind.render(request, "form", {"form": form, "item": None})
 
 
 @require_http_methods(["GET", "POST"])
 @never_cache
 @login_required
-def prompt(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Show a prompt, as a form to those who may change it."""
+def item(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
+    """Show an item, as a form to those who may change it."""
     assert isinstance(request.user, User)
-    found = open_to(request.user, pk)
-    level = found.level_of(request.user)
-    context: dict[str, Any] = {"prompt": found, "level": level, "Level": Level}
+    is_posted = request.method == "POST"
+    found = kind.find(request.user, pk, Level.EDIT if is_posted else Level.USE)
+    level = found.level_of(request.user) or Level.USE
+    context = {
+        "item": found,
+        "is_owner": found.owner_id == request.user.pk,
+        "may_read": level >= Level.READ,
+        "may_copy": level >= kind.copied_at,
+    }
     if level != Level.EDIT:
-        if request.method == "POST":
-            get_object_or_404(SavedPrompt.objects.open_to(request.user, Level.EDIT), pk=pk)
-        return render(request, "library/prompt.html", context)
-    form = PromptForm(request.POST if request.method == "POST" else None, request.user, found)
-    if form.is_valid() and _is_changed(request.user, found, form):
-        messages.success(request, "Saved.")
-        return redirect("prompt", pk)
-    return render(request, "library/form.html", context | {"form": form})
+        shown = kind.read_context(request.user, found, level >= Level.READ)
+        return kind.render(request, "read", context | {**shown})
+    form = kind.form(request.user, request.POST if is_posted else None, found)
+    if form.is_valid() and _is_changed(request, found, form):
+        messages.success(request, kind.changed)
+        return redirect(kind.name, pk)
+    return kind.render(request, "form", context | {"form": form})
 
 
-def _is_changed(user: User, found: SavedPrompt, form: PromptForm) -> bool:
+def _is_changed(request: HttpRequest, item: Versioned, form: ItemForm) -> bool:
     """Save the form; add an error and return False if that is refused."""
-    size = sum(len(value.encode()) for value in form.content.values())
+    assert isinstance(request.user, User)
     try:
-        take_room(user, size, worker().stored_bytes[user.pk])
-        found.change(user, form.cleaned_data["opened"] or 1, **form.content)
-    except ChangedMeanwhile as error:
-        form.add_error(None, str(error))
-        form.data = {**dict(form.data.items()), "opened": str(error.newest)}
-        return False
+        saving.change(item, request.user, form.cleaned_data["opened"] or 1, form.content)
     except Refused as error:
         form.add_error(None, str(error))
+        if isinstance(error, ChangedMeanwhile):
+            posted = request.POST.copy()
+            posted["opened"] = str(error.newest)
+            form.data = posted
         return False
     return True
 
 
 @require_POST
 @login_required
-def copy(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Save somebody else's prompt as one's own."""
+def copy(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
+    """Save a copy as an item of the person's own."""
     assert isinstance(request.user, User)
-    found = open_to(request.user, pk)
+    found = kind.find(request.user, pk, kind.copied_at)
     try:
-        [made] = add(request.user, [found.content])
+        made = saving.copy(kind, found, request.user)
     except Refused as error:
         messages.error(request, str(error))
-        return redirect("prompt", pk)
-    messages.success(request, "Saved as a prompt of your own.")
-    return redirect("prompt", made.pk)
+        return redirect(kind.name, pk)
+    messages.success(request, f"Saved as a {kind.name} of your own.")
+    return redirect(kind.name, made.pk)
 
 
 @require_POST
 @login_required
-def delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+def delete(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
     assert isinstance(request.user, User)
-    own = get_object_or_404(SavedPrompt.objects.owned_by(request.user), pk=pk)
-    own.discard()
-    messages.success(
-        request, f"Deleted. It is at the end of this page for {DELETED_DAYS} days, to be restored."
-    )
-    return redirect("prompts")
+    kind.owned(request.user, pk).discard()
+    messages.success(request, kind.deleted)
+    return redirect(kind.plural)
 
 
 @require_POST
 @login_required
-def restore(request: HttpRequest, pk: UUID) -> HttpResponse:
+def restore(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
     assert isinstance(request.user, User)
-    get_object_or_404(SavedPrompt.objects.deleted_by(request.user), pk=pk).restore()
+    deleted = get_object_or_404(kind.model.objects.deleted_by(request.user), pk=pk)
+    try:
+        saving.restore(kind, deleted)
+    except Refused as error:
+        messages.error(request, str(error))
+        return redirect(kind.plural)
     messages.success(request, "Restored.")
-    return redirect("prompt", pk)
-
-
-@require_POST
-@login_required
-def forget(request: HttpRequest) -> HttpResponse:
-    """Delete what the person filled into blanks."""
-    RememberedValues.objects.filter(user=request.user).delete()
-    messages.success(request, "Deleted what was remembered for blanks.")
-    return redirect("prompts")
-
-
-def open_to(user: User, pk: UUID, level: Level = Level.USE) -> SavedPrompt:
-    """Return a prompt that the person owns or has this level on; else the page is missing."""
-    prompts = SavedPrompt.objects.open_to(user, level).select_related("owner")
-    found: SavedPrompt = get_object_or_404(prompts, pk=pk)
-    return found
+    return redirect(kind.name, pk)

@@ -252,7 +252,7 @@ TRIED_ELSEWHERE = {
     "accounts/second-factor/app/",  # tests/accounts/test_second_factor.py
     "accounts/second-factor/keys/add/",  # tests/browser/test_people.py
     "presets/import/",  # needs a file: tests/library/presets/test_transfer.py
-    "prompts/import/",  # needs a file: tests/library/test_transfer.py
+    "prompts/import/",  # needs a file: tests/library/prompts/test_transfer.py
 }
 
 NO_ACTIONS = {

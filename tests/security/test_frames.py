@@ -13,7 +13,7 @@ from turbohtml import Element, Node, Text
 
 from chatapp.catalogue import Offer
 from chatapp.chat.sidebar import LIST
-from chatapp.library.parameter_form import ParameterForm
+from chatapp.library.presets.parameter_form import ParameterForm
 from chatapp.models import (
     Attachment,
     ChatSettings,

@@ -1,1 +1,1 @@
-"""The pages of presets: the list, the form, versions, sharing, export and import."""
+"""Presets: their form, which chats have parts of, their files, and their versions in words."""

@@ -1,10 +1,9 @@
-"""Presets as JSON: `{"format": "chatapp.presets", "version": 1, "presets": [{…}, …]}`. No queries.
+"""Presets in JSON files. No queries.
 
 A preset names its model with the upstream, and its tools by the names of their servers, since
 primary keys mean nothing to another installation. What it doesn't offer is left to the person.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,20 +11,20 @@ from typing import Any
 from django.http import QueryDict
 
 from chatapp.catalogue import Offer
+from chatapp.library.formats import (
+    MAX_SHOWN_LENGTH,
+    Unreadable,
+    entries_of,
+    parsed_json,
+    storable,
+)
 from chatapp.library.presets.forms import PresetForm
 from chatapp.models import Preset, User
 from chatapp.models.library.presets import CLOCK, Icon, PresetContent
 from chatapp.upstream.wire.chat_parameters import InvalidParameters, checked
 
-FORMAT, VERSION = "chatapp.presets", 1
-MAX_BYTES = 1024 * 1024
-MAX_SHOWN_LENGTH = 40  # of a name in a sentence
 NO_PRESETS = "This file has no presets. Choose a JSON file that was exported here."
 TEXTS = ("name", "icon", "description", "system_prompt")
-
-
-class Unreadable(ValueError):
-    """Raised for a file that is not an export. The message is a sentence."""
 
 
 @dataclass
@@ -34,13 +33,9 @@ class Parsed:
     problems: list[str] = field(default_factory=list)  # why presets are left out, or parts of them
 
 
-def exported(presets: Sequence[Preset], tools: Mapping[int, str]) -> dict[str, Any]:
-    """Return the export of presets, with their `upstream`s. `tools` has the servers' names."""
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "presets": [described(one) | {"tools": _named(one, tools)} for one in presets],
-    }
+def exported(preset: Preset, tools: Mapping[int, str]) -> dict[str, Any]:
+    """Return a preset as an export has it. `tools` has the names of servers."""
+    return described(preset) | {"tools": _named(preset, tools)}
 
 
 def described(preset: PresetContent) -> dict[str, Any]:
@@ -69,7 +64,7 @@ def presets_in(
     parsed = Parsed()
     for number, entry in enumerate(_entries(data), 1):
         known = entry if isinstance(entry, dict) else {}
-        label = f"“{_text(known.get('name'))[:MAX_SHOWN_LENGTH] or number}”"
+        label = f"“{storable(known.get('name'))[:MAX_SHOWN_LENGTH] or number}”"
         _take(parsed, label, known, user, offers, tools)
     return parsed
 
@@ -100,18 +95,17 @@ def _take(
 
 def _entries(data: bytes) -> list[Any]:
     try:
-        found: Any = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise Unreadable(NO_PRESETS) from None
-    presets = found.get("presets") if isinstance(found, dict) else None
-    if not isinstance(presets, list) or found.get("format", FORMAT) != FORMAT:
+        entries = entries_of("presets", parsed_json(data))
+    except ValueError:
+        entries = None
+    if entries is None:
         raise Unreadable(NO_PRESETS)
-    return presets
+    return entries
 
 
 def _model(known: Mapping[str, Any], offers: Sequence[Offer]) -> str:
     """Return the model as the form has it, "" if it isn't offered."""
-    upstream, model = _text(known.get("upstream")), _text(known.get("model"))
+    upstream, model = storable(known.get("upstream")), storable(known.get("model"))
     fitting = [one for one in offers if one.upstream.name == upstream] or offers
     found = (f"{one.upstream.pk}/{model}" for one in fitting if one.has(model))
     return next(found, "")
@@ -121,22 +115,16 @@ def _as_posted(known: Mapping[str, Any], model: str, tools: Mapping[int, str]) -
     """Return what a person would post for this."""
     names, suggestions = known.get("tools"), known.get("suggestions")
     posted = QueryDict(mutable=True)
-    posted.update({name: _text(known.get(name)) for name in TEXTS})
+    posted.update({name: storable(known.get(name)) for name in TEXTS})
     if posted["icon"] not in Icon.values:
         posted["icon"] = Icon.SLIDERS
     posted["model"] = model
     posted["offers_all"] = "no" if isinstance(names, list) else "yes"
     keys = {CLOCK: CLOCK, **{name: str(pk) for pk, name in tools.items()}}
     wanted = names if isinstance(names, list) else []
-    posted.setlist("tools", [keys[one] for one in map(_text, wanted) if one in keys])
+    posted.setlist("tools", [keys[one] for one in map(storable, wanted) if one in keys])
     lines = suggestions if isinstance(suggestions, list) else []
-    posted["suggestions"] = "\n".join(" ".join(_text(line).split()) for line in lines)
+    posted["suggestions"] = "\n".join(" ".join(storable(line).split()) for line in lines)
     if known.get("takes_memory", True) is True:
         posted["takes_memory"] = "on"
     return posted
-
-
-def _text(value: object) -> str:
-    """Return a text without what a database cannot store: NUL and unpaired surrogates."""
-    text = value if isinstance(value, str) else ""
-    return text.replace("\0", "").encode(errors="replace").decode()

@@ -7,7 +7,8 @@ from django import forms
 
 from chatapp.catalogue import Offer
 from chatapp.db.primary_keys import parse_pk
-from chatapp.library.parameter_form import ParameterForm
+from chatapp.library.forms import ItemForm
+from chatapp.library.presets.parameter_form import ParameterForm
 from chatapp.library.presets.words import CLOCK_NAME, model_in_words
 from chatapp.models import ModelChoice, Preset, Refused, Upstream, User
 from chatapp.models.library.presets import (
@@ -22,7 +23,6 @@ from chatapp.text.multiline import MultilineField
 from chatapp.text.one_line import OneLine
 from chatapp.upstream.wire.model_list import ListedModel
 
-MAX_QUERY_LENGTH = 100
 MAX_MODEL_LENGTH = 200
 MORE = ("seed", "response_format", "schema", "stop", "logprobs", "top_logprobs", "extra")
 FOLDED = (
@@ -31,13 +31,7 @@ FOLDED = (
 )
 
 
-class SearchForm(forms.Form):
-    q = forms.CharField(required=False, max_length=MAX_QUERY_LENGTH)
-
-
-class PresetForm(ParameterForm):
-    """A preset. `opened` is the version that the form was filled with."""
-
+class PresetForm(ItemForm, ParameterForm):
     name = OneLine(MAX_NAME_LENGTH, "A name")
     icon = forms.ChoiceField(
         choices=Icon,
@@ -58,7 +52,6 @@ class PresetForm(ParameterForm):
     tools = forms.MultipleChoiceField(required=False)
     suggestions = MultilineField(required=False)
     takes_memory = forms.BooleanField(required=False)
-    opened = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
 
     def __init__(
         self,
@@ -113,7 +106,6 @@ class PresetForm(ParameterForm):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The content for `Preset.start` or `change`, once valid."""
         clean = self.cleaned_data
         model: ModelChoice | None = clean["model"]
         chosen = [*(self._tools[one] for one in clean["tools"]), *self.other_tools]

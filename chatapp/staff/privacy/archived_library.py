@@ -8,8 +8,7 @@ from typing import Any
 
 from django.db import models
 
-from chatapp.library.formats import FORMAT as PROMPTS
-from chatapp.library.presets.formats import FORMAT as PRESETS
+from chatapp.library.formats import VERSION, format_of
 from chatapp.library.presets.formats import described
 from chatapp.models import Preset, PresetVersion, PromptVersion, RememberedValues, SavedPrompt, User
 
@@ -24,16 +23,16 @@ def archived_library(person: User) -> dict[str, Iterator[str]]:
     saved = PresetVersion.objects.filter(author=person).order_by("pk")
     preset_versions = saved.select_related("upstream")
     return {
-        "prompts.json": _export(prompts, PROMPTS, "prompts"),
+        "prompts.json": _export(prompts, "prompts"),
         "prompt_versions.jsonl": map(partial(_version, "prompt"), _in_chunks(prompt_versions)),
         "remembered.json": _remembered(person),
-        "presets.json": _export(presets, PRESETS, "presets"),
+        "presets.json": _export(presets, "presets"),
         "preset_versions.jsonl": map(partial(_version, "preset"), _in_chunks(preset_versions)),
     }
 
 
-def _export(own: "models.QuerySet[Any]", format: str, name: str) -> Iterator[str]:
-    yield f'{{"format": "{format}", "version": 1, "{name}": [\n'
+def _export(own: "models.QuerySet[Any]", name: str) -> Iterator[str]:
+    yield f'{{"format": "{format_of(name)}", "version": {VERSION}, "{name}": [\n'
     for number, item in enumerate(_in_chunks(own.prefetch_related("grants__group"))):
         comma = "," if number else ""
         yield comma + _line(_item(item))

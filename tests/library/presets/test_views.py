@@ -314,7 +314,7 @@ def test_a_version_is_restored_unless_somebody_saved_meanwhile(
     address = path(preset, "versions/")
     assert "Version 2" in alices.get(address).text
     page = alices.post(address, {"number": "1", "opened": "1"}, follow=True).text
-    assert "saved version 2 since you opened this page" in page
+    assert "alice has changed this since you opened it. Nothing was restored." in page
     page = alices.post(address, {"number": "1", "opened": "2"}, follow=True).text
     assert "Version 1 was restored as version 3." in page
     assert content(preset)["name"] == "Translator"

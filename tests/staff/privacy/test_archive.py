@@ -16,7 +16,7 @@ from django.db import models
 from django.test import Client
 from django.utils import timezone
 
-from chatapp.library.formats import prompts_in
+from chatapp.library.prompts.formats import prompts_in
 from chatapp.models import (
     Attachment,
     ChatSettings,

@@ -9,7 +9,9 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.library.formats import MAX_BYTES, Unreadable, prompts_in
+from chatapp.library.formats import Unreadable
+from chatapp.library.prompts.formats import prompts_in
+from chatapp.library.prompts.kind import PROMPTS
 from chatapp.models import PromptVersion, SavedPrompt, User
 
 JSON = st.recursive(
@@ -114,10 +116,10 @@ def test_the_page_tells_what_was_left_out(alices: Client) -> None:
 
 @pytest.mark.django_db
 def test_a_refused_file_imports_nothing(alices: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "The limit is 5.0" in taken(alices, b" " * (MAX_BYTES + 1))
+    assert "The limit is 5.0" in taken(alices, b" " * (PROMPTS.max_file_bytes + 1))
     assert "Nothing was imported." in taken(alices, b"no")
     assert "Choose a file first." in alices.post("/prompts/import/").text
-    monkeypatch.setattr("chatapp.library.saving.MAX_PROMPTS", 1)
+    monkeypatch.setattr("chatapp.library.prompts.kind.Prompts.max_owned", 1)
     page = taken(alices, [{"title": "A", "text": "a"}, {"title": "B", "text": "b"}])
     assert "You can have 1 prompts at most" in page
     assert not SavedPrompt.objects.exists()

@@ -53,7 +53,7 @@ def test_the_list_is_searched_by_title_and_command(
     SavedPrompt.start(alice, title="Weekly report", text="Text")
     for query, found in (("stand", True), ("/standup", True), ("weekly", False)):
         assert ("Stand-up" in alices.get("/prompts/", {"q": query}).text) == found
-    assert "No prompt has “zebra”" in alices.get("/prompts/", {"q": "zebra"}).text
+    assert "No prompt has “<span" in alices.get("/prompts/", {"q": "zebra"}).text
     assert "at most 100 characters" in alices.get("/prompts/", {"q": "x" * 2000}).text
 
 
@@ -86,7 +86,7 @@ def test_what_cannot_be_saved_is_told_and_kept(
 def test_a_person_has_a_bounded_number_of_prompts(
     alices: Client, prompt: SavedPrompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatapp.library.saving.MAX_PROMPTS", 1)
+    monkeypatch.setattr("chatapp.library.prompts.kind.Prompts.max_owned", 1)
     page = alices.post("/prompts/new/", NEW | {"command": ""}).text
     assert "You can have 1 prompts at most" in page
     assert limits.MAX_PROMPTS == 1000
@@ -159,6 +159,24 @@ def test_a_copy_is_a_prompt_of_ones_own(
     bobs.post(path(prompt, "copy/"))
     made = SavedPrompt.objects.owned_by(bob).get(title="Stand-up")
     assert (made.command, made.text) == ("standup-2", "Summarise")
+
+
+def test_a_copy_of_ones_own_has_another_title_and_command(
+    alices: Client, alice: User, prompt: SavedPrompt
+) -> None:
+    alices.post(path(prompt, "copy/"))
+    made = SavedPrompt.objects.owned_by(alice).exclude(pk=prompt.pk).get()
+    assert (made.title, made.command) == ("Stand-up (copy)", "standup-2")
+
+
+def test_a_prompt_too_many_is_not_restored(
+    alices: Client, prompt: SavedPrompt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompt.discard()
+    monkeypatch.setattr("chatapp.library.prompts.kind.Prompts.max_owned", 0)
+    page = alices.post(path(prompt, "restore/"), follow=True).text
+    assert "You can have 0 prompts at most" in page
+    assert alices.get(path(prompt)).status_code == 404
 
 
 def test_versions_show_who_saved_them_and_can_be_restored(

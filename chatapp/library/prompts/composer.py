@@ -10,16 +10,17 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models.functions import Substr
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from chatapp.library.automatic import CLIPBOARD, automatic_values
-from chatapp.library.commands import COMMANDS
-from chatapp.library.forms import FillForm
-from chatapp.library.views import open_to
+from chatapp.library.prompts.automatic import CLIPBOARD, automatic_values
+from chatapp.library.prompts.commands import COMMANDS
+from chatapp.library.prompts.forms import FillForm
+from chatapp.library.prompts.kind import PROMPTS
 from chatapp.models import RememberedValues, SavedPrompt, User
 from chatapp.sessions.time_zones import zone_of
 from chatapp.text.blanks import Blank, Kind, blanks_of, fill
@@ -54,7 +55,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @login_required
 def commands(request: HttpRequest) -> HttpResponse:
     """Return the empty list, with the app's own commands."""
-    return render(request, "library/_list.html", {"commands": COMMANDS})
+    return render(request, "library/prompts/_list.html", {"commands": COMMANDS})
 
 
 @require_GET
@@ -62,13 +63,13 @@ def commands(request: HttpRequest) -> HttpResponse:
 def use(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Return a prompt's text as JSON, or the dialog that asks for its blanks."""
     assert isinstance(request.user, User)
-    found = open_to(request.user, pk)
+    found = PROMPTS.find(request.user, pk)
     now = datetime.now(zone_of(request.COOKIES.get("utc-offset", "")))
     if blanks := _asked(found, automatic_values(request.user, now)):
         remembered = RememberedValues.of(request.user, found)
         form = FillForm(None, blanks, remembered, f"{now:%Y-%m-%d}")
         context = {"prompt": found, "form": form, "clipboard": _clipboard(blanks)}
-        return render(request, "library/_fill.html", context)
+        return render(request, "library/prompts/_fill.html", context)
     return JsonResponse({"text": fill(found.text, automatic_values(request.user, now))})
 
 
@@ -77,7 +78,7 @@ def use(request: HttpRequest, pk: UUID) -> HttpResponse:
 def fill_in(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Return the text with the posted values, and remember these for the next time."""
     assert isinstance(request.user, User)
-    found = open_to(request.user, pk)
+    found = PROMPTS.find(request.user, pk)
     now = datetime.now(zone_of(request.COOKIES.get("utc-offset", "")))
     known = automatic_values(request.user, now)
     form = FillForm(request.POST, _asked(found, known), {}, "")
@@ -89,6 +90,15 @@ def fill_in(request: HttpRequest, pk: UUID) -> HttpResponse:
     if kept and "temporary" not in request.POST:
         RememberedValues.remember(request.user, found, kept)
     return JsonResponse({"text": fill(found.text, {**values, **known})})
+
+
+@require_POST
+@login_required
+def forget(request: HttpRequest) -> HttpResponse:
+    """Delete what the person filled into blanks."""
+    RememberedValues.objects.filter(user=request.user).delete()
+    messages.success(request, "Deleted what was remembered for blanks.")
+    return redirect("prompts")
 
 
 def _asked(prompt: SavedPrompt, known: Any) -> list[Blank]:

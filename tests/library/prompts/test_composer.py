@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatapp.library.automatic import automatic_values
+from chatapp.library.prompts.automatic import automatic_values
 from chatapp.models import PromptGrant, RememberedValues, SavedPrompt, User
 from chatapp.models.library.sharing import Level
 from tests.support.page import parse

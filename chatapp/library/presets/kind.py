@@ -1,0 +1,86 @@
+"""What is particular to presets among the pages of the library."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.db.models import Q, QuerySet
+
+from chatapp.catalogue import Offer, open_to
+from chatapp.library import saving
+from chatapp.library.kinds import Kind
+from chatapp.library.presets.formats import exported, presets_in
+from chatapp.library.presets.forms import PresetForm
+from chatapp.library.presets.words import in_words
+from chatapp.models import Preset, ToolServer, Upstream, User, permitted
+from chatapp.models.library.presets import MAX_PRESETS
+from chatapp.models.library.sharing import DELETED_DAYS, Level
+from chatapp.realtime.worker import worker
+
+LISTED = ("name", "icon", "description", "owner__username")
+NAMED = 5  # problems that are told one by one
+
+
+class Presets(Kind[Preset]):
+    name = "preset"
+    model = Preset
+    related = ("owner", "upstream")
+    max_owned = MAX_PRESETS
+    max_listed = 100
+    max_unsearched = 12
+    searched = "name or description"
+    copied_at = Level.READ
+    changed = "Saved. Chats that have an earlier version keep it."
+    deleted = (
+        f"Deleted. For {DELETED_DAYS} days it can be restored at the end of this page. Chats that "
+        "were started from it keep it."
+    )
+    max_file_bytes = 1024 * 1024
+    file_help = "A JSON file of up to {} that was exported here."
+
+    def search(self, query: str) -> Any:
+        is_named = Q(name__icontains=query) | Q(description__icontains=query)
+        return Preset.objects.filter(is_named).select_related("owner").only(*LISTED)
+
+    def form(self, user: User, data: Any, item: Preset | None = None) -> PresetForm:
+        return PresetForm(data, user, offers_to(user), tools_of(user), item)
+
+    def read_context(self, user: User, item: Preset, may_read: bool) -> Mapping[str, Any]:
+        parts = in_words(item, tools_of(user))
+        hidden = {"Name", "Icon", "Description"}
+        shown = parts.keys() - hidden if may_read else {"Model", "Suggestions"}
+        return {"parts": {name: parts[name] for name in parts if name in shown and parts[name]}}
+
+    def versions(self, item: Preset) -> "QuerySet[Any]":
+        listed = ("number", "created_at", "author__username", "name", "target")
+        return super().versions(item).only(*listed)
+
+    def exported(self, user: User, items: Iterable[Preset]) -> list[dict[str, Any]]:
+        tools = tools_of(user)
+        return [exported(one, tools) for one in items]
+
+    def imported(self, user: User, data: bytes) -> Sequence[str]:
+        found = presets_in(data, user, offers_to(user), tools_of(user))
+        made = len(saving.add(self, user, found.contents))
+        told = ["1 preset was imported." if made == 1 else f"{made} presets were imported."]
+        told += found.problems[:NAMED]
+        if (more := len(found.problems) - NAMED) > 0:
+            told.append(f"{more} more could not be taken as they are.")
+        return told
+
+
+PRESETS = Presets()
+
+
+def offers_to(user: User) -> list[Offer]:
+    """Return the models that the person may choose."""
+    upstreams = list(Upstream.objects.filter(enabled=True))
+    offers = worker().catalogue.known_offers(upstreams)
+    if offers is None:
+        offers = async_to_sync(worker().catalogue.offers)(upstreams=upstreams)
+    return open_to(offers, permitted(user.pk))
+
+
+def tools_of(user: User) -> dict[int, str]:
+    """Return the names of the tool servers that the person may use."""
+    return {one.pk: one.name for one in ToolServer.all_enabled(user.pk) if one.is_open}

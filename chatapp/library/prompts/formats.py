@@ -1,0 +1,81 @@
+"""Reads prompts from JSON files: this app's export, and Open WebUI's. Pure.
+
+Ours has an object `{"title", "command", "text"}` for each prompt. Open WebUI's is a list of
+`{"command": "/name", "title", "content", …}`; newer versions write `name` for the title, and the
+command without its slash.
+"""
+
+from typing import Any
+
+from chatapp.library.formats import (
+    MAX_SHOWN_LENGTH,
+    Unreadable,
+    entries_of,
+    parsed_json,
+    storable,
+)
+from chatapp.models.library.prompts import (
+    COMMAND,
+    MAX_BLANKS,
+    MAX_COMMAND_LENGTH,
+    MAX_TEXT_LENGTH,
+    MAX_TITLE_LENGTH,
+)
+from chatapp.text.blanks import blanks_of
+from chatapp.text.visible import is_blank
+
+NOT_JSON = "This file isn't JSON. Choose an export of prompts."
+NO_LIST = "This file has no list of prompts. Choose an export of prompts."
+
+
+def prompts_in(data: bytes) -> tuple[list[dict[str, str]], list[str]]:
+    """Return the contents of the prompts in the file, and why others are left out."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    problems: list[str] = []
+    for number, entry in enumerate(_entries(data), 1):
+        content = _content(entry)
+        if problem := _problem(content):
+            title = " ".join(content["title"].split()) or f"number {number}"
+            problems.append(f"“{title[:MAX_SHOWN_LENGTH]}” {problem}")
+        else:
+            found[tuple(content.values())] = content
+    return list(found.values()), problems
+
+
+def _entries(data: bytes) -> list[Any]:
+    try:
+        parsed = parsed_json(data)
+    except ValueError:
+        raise Unreadable(NOT_JSON) from None
+    entries = parsed if isinstance(parsed, list) else entries_of("prompts", parsed)
+    if entries is None:
+        raise Unreadable(NO_LIST)
+    return entries
+
+
+def _content(entry: Any) -> dict[str, str]:
+    known = entry if isinstance(entry, dict) else {}
+    command = storable(known.get("command")).strip().removeprefix("/").lower()
+    title = storable(known.get("title")) or storable(known.get("name")) or command
+    text = storable(known.get("text")) or storable(known.get("content"))
+    is_command = len(command) <= MAX_COMMAND_LENGTH and COMMAND.fullmatch(command)
+    return {
+        "title": " ".join(title.split()),
+        "command": command if is_command else "",
+        "text": text.replace("\r\n", "\n").replace("\r", "\n").strip(),
+    }
+
+
+def _problem(content: dict[str, str]) -> str:
+    title, text = content["title"], content["text"]
+    if is_blank(title):
+        return "has no title"
+    if len(title) > MAX_TITLE_LENGTH:
+        return f"has a title of more than {MAX_TITLE_LENGTH} characters"
+    if is_blank(text):
+        return "has no text"
+    if len(text) > MAX_TEXT_LENGTH:
+        return f"has more than {MAX_TEXT_LENGTH:,} characters"
+    if len(blanks_of(text)) > MAX_BLANKS:
+        return f"has more than {MAX_BLANKS} blanks"
+    return ""

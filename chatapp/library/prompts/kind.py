@@ -1,0 +1,86 @@
+"""What is particular to prompts among the pages of the library."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from chatapp.library import saving
+from chatapp.library.kinds import Kind
+from chatapp.library.prompts.formats import prompts_in
+from chatapp.library.prompts.forms import PromptForm
+from chatapp.models import RememberedValues, SavedPrompt, User
+from chatapp.models.library.prompts import MAX_COMMAND_LENGTH, MAX_PROMPTS
+from chatapp.models.library.sharing import DELETED_DAYS, Level
+
+NAMED = 5  # problems that are told one by one
+
+
+class Prompts(Kind[SavedPrompt]):
+    name = "prompt"
+    model = SavedPrompt
+    max_owned = MAX_PROMPTS
+    max_listed = 200
+    max_unsearched = 0
+    searched = "title or command"
+    copied_at = Level.USE
+    created = "Saved. Type a slash in the message box to use it."
+    deleted = f"Deleted. It is at the end of this page for {DELETED_DAYS} days, to be restored."
+    max_file_bytes = 5 * 1024 * 1024
+    file_help = "JSON, up to {}: an export of this app, or of Open WebUI's prompts."
+
+    def search(self, query: str) -> Any:
+        is_named = Q(title__icontains=query) | Q(command__icontains=query.removeprefix("/"))
+        return SavedPrompt.objects.filter(is_named).select_related("owner").defer("text")
+
+    def list_context(self, user: User) -> Mapping[str, Any]:
+        return {"has_values": RememberedValues.objects.filter(user=user).exists()}
+
+    def form(self, user: User, data: Any, item: SavedPrompt | None = None) -> PromptForm:
+        return PromptForm(data, user, item)
+
+    def fitted(self, owner: User, contents: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        """Number the commands that the owner or an earlier prompt has."""
+        taken = set(SavedPrompt.objects.owned_by(owner).values_list("command", flat=True))
+        return [{**one, "command": _free(one["command"], taken)} for one in contents]
+
+    def exported(self, user: User, items: Iterable[SavedPrompt]) -> list[dict[str, Any]]:
+        return [one.content for one in items]
+
+    @transaction.atomic
+    def imported(self, user: User, data: bytes) -> Sequence[str]:
+        found, problems = prompts_in(data)
+        own = {(one.title, one.text) for one in SavedPrompt.objects.owned_by(user)}
+        unknown = [one for one in found if (one["title"], one["text"]) not in own]
+        saving.add(self, user, unknown)
+        return _told(len(unknown), len(found) - len(unknown), problems)
+
+
+PROMPTS = Prompts()
+
+
+def _free(command: str, taken: set[str]) -> str:
+    """Return the command, or the first one with a number that is not taken; it is taken then."""
+    if not command:
+        return ""
+    free, number = command, 1
+    while free in taken:
+        number += 1
+        free = f"{command[: MAX_COMMAND_LENGTH - 1 - len(str(number))]}-{number}"
+    taken.add(free)
+    return free
+
+
+def _told(imported: int, known: int, problems: Sequence[str]) -> Sequence[str]:
+    told = [f"{_counted(imported)} imported."]
+    if known:
+        told.append(f"{_counted(known)} there already.")
+    if problems:
+        told.append(f"{_counted(len(problems))} left out: {'; '.join(problems[:NAMED])}")
+        told[-1] += "; and others." if len(problems) > NAMED else "."
+    return told
+
+
+def _counted(count: int) -> str:
+    return "1 prompt was" if count == 1 else f"{count:,} prompts were"

@@ -83,6 +83,21 @@ def parse(html: str) -> Element:
     return Element(dom.document(html))
 
 
+def submitted(form: Element) -> dict[str, list[str]]:
+    """Return what a browser submits for the fields in this element, as they are."""
+    found: dict[str, list[str]] = {}
+    for one in form.find_all("input") + form.find_all("textarea"):
+        said = one.attributes
+        is_choice = said.get("type") in ("radio", "checkbox")
+        if not is_choice or "checked" in said:
+            value = said.get("value", "on" if is_choice else one.text)
+            found.setdefault(said["name"], []).append(value)
+    for one in form.find_all("select"):
+        chosen = one.find_all("option[selected]") or one.find_all("option")[:1]
+        found[one.attributes["name"]] = [chosen[0].attributes["value"]]
+    return found
+
+
 class Page:
     """One page and what its socket made of it."""
 

@@ -24,11 +24,6 @@ from chatapp.text.one_line import OneLine
 from chatapp.upstream.wire.model_list import ListedModel
 
 MAX_MODEL_LENGTH = 200
-MORE = ("seed", "response_format", "schema", "stop", "logprobs", "top_logprobs", "extra")
-FOLDED = (
-    *("temperature", "top_p", "max_output_tokens", "reasoning_effort", "web_search"),
-    *MORE,
-)
 
 
 class PresetForm(ItemForm, ParameterForm):
@@ -44,7 +39,7 @@ class PresetForm(ItemForm, ParameterForm):
             "max_length": f"A description has at most {MAX_DESCRIPTION_LENGTH} characters."
         },
     )
-    model = forms.CharField(required=False)
+    model = forms.CharField(required=False, strip=False)
     offers_all = forms.ChoiceField(
         choices=[("yes", "All tools that the model is offered"), ("no", "Only these")],
         required=False,
@@ -65,10 +60,10 @@ class PresetForm(ItemForm, ParameterForm):
         shown = preset or Preset()
         super().__init__(data, initial=_shown(shown))
         self.user, self.preset, self.offers = user, preset, offers
-        self.before = shown.preselected  # may be a model that is no longer offered
         self._tools: dict[str, int | str] = {CLOCK: CLOCK, **{str(pk): pk for pk in tools}}
+        self._tools_before = shown.tools or []
         # Those that this person may not use, or that were deleted, are kept as they are.
-        self.other_tools = [one for one in shown.tools or () if one not in self._tools.values()]
+        self.other_tools = [one for one in self._tools_before if one not in self._tools.values()]
         field = self.fields["tools"]
         assert isinstance(field, forms.MultipleChoiceField)
         names = [(str(pk), name) for pk, name in tools.items()]
@@ -77,21 +72,25 @@ class PresetForm(ItemForm, ParameterForm):
     def clean_description(self) -> str:
         return " ".join(str(self.cleaned_data["description"]).split())
 
-    def clean_model(self) -> ModelChoice | None:
-        """Accept a model that the person may use, or the one that the preset has."""
-        named, _, model = self.cleaned_data["model"].partition("/")
-        if not (named or model):
-            return None
+    def clean_model(self) -> tuple[int | None, str]:
+        """Accept a model that the person may use, or the one that the preset has.
+
+        That may be no longer offered, or have lost its upstream.
+        """
+        value = self.cleaned_data["model"]
+        if self.preset and value == _value(self.preset):
+            return self.preset.upstream_id, self.preset.model
+        if not value:
+            return None, ""
+        named, _, model = value.partition("/")
         upstream = parse_pk(named)
         if not upstream or not model.isprintable() or not 0 < len(model) <= MAX_MODEL_LENGTH:
             raise forms.ValidationError("Choose one of these models.")
-        chosen = ModelChoice(upstream, model)
-        if chosen != self.before:
-            try:
-                Upstream.offering(chosen, self.user.pk)
-            except Refused as refused:
-                raise forms.ValidationError(str(refused)) from None
-        return chosen
+        try:
+            Upstream.offering(ModelChoice(upstream, model), self.user.pk)
+        except Refused as refused:
+            raise forms.ValidationError(str(refused)) from None
+        return upstream, model
 
     def clean_suggestions(self) -> list[str]:
         lines = [" ".join(line.split()) for line in self.cleaned_data["suggestions"].split("\n")]
@@ -107,17 +106,22 @@ class PresetForm(ItemForm, ParameterForm):
     @property
     def content(self) -> dict[str, Any]:
         clean = self.cleaned_data
-        model: ModelChoice | None = clean["model"]
-        chosen = [*(self._tools[one] for one in clean["tools"]), *self.other_tools]
+        upstream, model = clean["model"]
         return {
             **{name: clean[name] for name in ("name", "icon", "description", "system_prompt")},
-            "upstream_id": model.upstream if model else None,
-            "model": model.name if model else "",
+            "upstream_id": upstream,
+            "model": model,
             "parameters": self.parameters,
-            "tools": chosen if clean["offers_all"] == "no" else None,
+            "tools": self._chosen_tools if clean["offers_all"] == "no" else None,
             "suggestions": clean["suggestions"],
             "takes_memory": clean["takes_memory"],
         }
+
+    @property
+    def _chosen_tools(self) -> list[int | str]:
+        """The tools, those that the preset has already in their order."""
+        chosen = {*(self._tools[one] for one in self.cleaned_data["tools"]), *self.other_tools}
+        return sorted(chosen, key=[*self._tools_before, *self._tools.values()].index)
 
     @property
     def models(self) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -128,32 +132,15 @@ class PresetForm(ItemForm, ParameterForm):
             if offer.models
         ]
         offered = {value for _, choices in found for value, _ in choices}
-        before = _value(self.before)
-        if self.preset and before and before not in offered:
+        if self.preset and (before := _value(self.preset)) and before not in offered:
             found.insert(0, ("", [(before, model_in_words(self.preset))]))
         return found
-
-    @property
-    def lost_model(self) -> str:
-        """The preset's model if its upstream was deleted."""
-        return self.preset.model if self.preset and not self.before else ""
-
-    @property
-    def has_parameters(self) -> bool:
-        return self._has(FOLDED)
-
-    @property
-    def has_more(self) -> bool:
-        return self._has(MORE)
-
-    def _has(self, names: Sequence[str]) -> bool:
-        return any(self[name].value() or self[name].errors for name in names)
 
 
 def _shown(preset: Preset) -> dict[str, object]:
     return ParameterForm.shown(preset.system_prompt, preset.parameters) | {
         **{name: getattr(preset, name) for name in ("name", "icon", "description", "takes_memory")},
-        "model": _value(preset.preselected),
+        "model": _value(preset),
         "offers_all": "yes" if preset.tools is None else "no",
         "tools": [str(one) for one in preset.tools or ()],
         "suggestions": "\n".join(preset.suggestions),
@@ -161,8 +148,9 @@ def _shown(preset: Preset) -> dict[str, object]:
     }
 
 
-def _value(model: ModelChoice | None) -> str:
-    return f"{model.upstream}/{model.name}" if model else ""
+def _value(preset: Preset) -> str:
+    """Return the preset's model as the form has it; without an upstream if that was deleted."""
+    return f"{preset.upstream_id or ''}/{preset.model}" if preset.model else ""
 
 
 def _name(model: ListedModel) -> str:

@@ -1,7 +1,11 @@
-"""The form for a system prompt and request parameters, of a chat or a preset."""
+"""The form for a system prompt and request parameters, of a chat or a preset.
+
+What it shows is what it saves: each value that `chat_parameters` permits has a form of its own.
+"""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -10,6 +14,7 @@ from chatapp.models.library.presets import MAX_SYSTEM_PROMPT_LENGTH
 from chatapp.text.multiline import MultilineField
 from chatapp.upstream.wire.chat_parameters import (
     EFFORTS,
+    LABELS,
     MAX_JSON,
     InvalidParameters,
     checked,
@@ -17,11 +22,18 @@ from chatapp.upstream.wire.chat_parameters import (
 
 NOT_SET = ("", "Not set")
 FORMATS = [NOT_SET, ("text", "Text"), ("json_object", "JSON"), ("json_schema", "JSON schema")]
+MORE = ("seed", "response_format", "schema", "strict", "stop", "logprobs", "top_logprobs", "extra")
 NO_JSON = "This isn't valid JSON: {} (line {}, column {})."
 
 
 class JSONTextField(MultilineField):
     """JSON as a person types it; None if it is empty."""
+
+    def prepare_value(self, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        indented = json.dumps(value, ensure_ascii=False, indent=2)
+        return indented if len(indented) <= MAX_JSON else json.dumps(value, ensure_ascii=False)
 
     def clean(self, value: Any) -> Any:
         text = super().clean(value)
@@ -34,6 +46,41 @@ class JSONTextField(MultilineField):
             raise forms.ValidationError(problem) from None
         except (ValueError, RecursionError):  # a number with thousands of digits, or deep nesting
             raise forms.ValidationError("This JSON can't be read.") from None
+
+
+class StopField(forms.CharField):
+    r"""Stop sequences, one per line, in which `\n`, `\r`, `\t` and `\\` are escapes."""
+
+    ESCAPES = {"\\n": "\n", "\\r": "\r", "\\t": "\t", "\\\\": "\\"}
+    ESCAPED = {ord(one): escape for escape, one in ESCAPES.items()}
+    widget = forms.Textarea
+
+    def __init__(self) -> None:
+        super().__init__(required=False, strip=False)
+
+    def prepare_value(self, value: Any) -> Any:
+        is_list = isinstance(value, list)
+        return "\n".join(one.translate(self.ESCAPED) for one in value) if is_list else value
+
+    def clean(self, value: Any) -> Any:
+        lines = re.split(r"[\r\n]+", super().clean(value))
+        return [re.sub(r"\\[nrt\\]", self._meant, line) for line in lines if line]
+
+    def _meant(self, escape: re.Match[str]) -> str:
+        return self.ESCAPES[escape[0]]
+
+
+class SwitchField(forms.ChoiceField):
+    """True, False, or None for what is not set."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False, choices=[NOT_SET, ("on", "On"), ("off", "Off")])
+
+    def prepare_value(self, value: Any) -> Any:
+        return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+
+    def clean(self, value: Any) -> Any:
+        return {"on": True, "off": False}.get(super().clean(value))
 
 
 class ParameterForm(forms.Form):
@@ -57,13 +104,14 @@ class ParameterForm(forms.Form):
     reasoning_effort = forms.ChoiceField(
         required=False, choices=[NOT_SET, *((one, one) for one in EFFORTS)]
     )
-    stop = MultilineField(required=False, strip=False)
+    stop = StopField()
     seed = forms.IntegerField(required=False)
     response_format = forms.ChoiceField(required=False, choices=FORMATS)
     schema = JSONTextField(required=False, max_length=MAX_JSON)
-    logprobs = forms.BooleanField(required=False)
+    strict = SwitchField()
+    logprobs = SwitchField()
     top_logprobs = forms.IntegerField(required=False)
-    web_search = forms.BooleanField(required=False)
+    web_search = SwitchField()
     extra = JSONTextField(required=False, max_length=MAX_JSON)
 
     parameters: Mapping[str, object]
@@ -77,23 +125,18 @@ class ParameterForm(forms.Form):
     def shown(system_prompt: str, parameters: Mapping[str, object]) -> dict[str, object]:
         """Return the initial values that show these."""
         shown = {"system_prompt": system_prompt, **parameters}
-        stop, wanted = parameters.get("stop"), parameters.get("response_format")
-        if isinstance(stop, list):
-            shown["stop"] = "\n".join(map(repr_of_stop, stop))
+        wanted = parameters.get("response_format")
         if isinstance(wanted, Mapping):
-            shown["response_format"] = wanted["type"]
-            shown["schema"] = _as_text(wanted.get("schema"))
-        shown["extra"] = _as_text(parameters.get("extra"))
+            shown |= {**wanted, "response_format": wanted["type"]}
         return shown
 
     def clean(self) -> None:
         clean = self.cleaned_data
-        wanted = {name: clean.get(name) for name in self._plain}
-        wanted |= {name: True for name in ("logprobs", "web_search") if clean.get(name)}
-        wanted["stop"] = [stop_of(line) for line in (clean.get("stop") or "").split("\n") if line]
+        wanted = {name: clean.get(name) for name in LABELS}
         if chosen := clean.get("response_format"):
-            schema = {"schema": clean.get("schema")} if chosen == "json_schema" else {}
-            wanted["response_format"] = {"type": chosen, **schema}
+            parts = ("schema", "strict") if chosen == "json_schema" else ()
+            given = {name: clean[name] for name in parts if clean.get(name) is not None}
+            wanted["response_format"] = {"type": chosen, **given}
         try:
             self.parameters = checked(wanted)
         except InvalidParameters as invalid:
@@ -102,26 +145,15 @@ class ParameterForm(forms.Form):
                 if shown not in self.errors:
                     self.add_error(shown or None, sentence)
 
-    _plain = (
-        "temperature",
-        "top_p",
-        "max_output_tokens",
-        "reasoning_effort",
-        "seed",
-        "top_logprobs",
-        "extra",
-    )
+    @property
+    def has_parameters(self) -> bool:
+        """Whether any parameter is set or wrong."""
+        return self._has(LABELS)
 
+    @property
+    def has_more(self) -> bool:
+        """The same of “More parameters”."""
+        return self._has(MORE)
 
-def stop_of(line: str) -> str:
-    r"""Return the stop sequence that a line stands for: `\n` and `\t` are escapes."""
-    return line.replace("\\n", "\n").replace("\\t", "\t")
-
-
-def repr_of_stop(stop: str) -> str:
-    """Return the line that stands for a stop sequence."""
-    return stop.replace("\n", "\\n").replace("\t", "\\t")
-
-
-def _as_text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2) if value else ""
+    def _has(self, names: Iterable[str]) -> bool:
+        return any(self[name].value() not in (None, "") or self[name].errors for name in names)

@@ -20,7 +20,7 @@ from chatapp.models import (
 )
 from chatapp.models.library import presets as limits
 from chatapp.models.library.sharing import Level
-from tests.support.page import parse
+from tests.support.page import parse, submitted
 
 pytestmark = pytest.mark.django_db
 
@@ -54,18 +54,7 @@ def content(preset: Preset) -> dict[str, Any]:
 
 def posted(page: str) -> dict[str, list[str]]:
     """Return what the form on the page posts as it stands."""
-    form = parse(page).find("form", class_="preset-form")
-    found: dict[str, list[str]] = {}
-    for one in form.find_all("input") + form.find_all("textarea"):
-        said = one.attributes
-        is_choice = said.get("type") in ("radio", "checkbox")
-        if not is_choice or "checked" in said:
-            value = said.get("value", "on" if is_choice else one.text)
-            found.setdefault(said["name"], []).append(value)
-    for one in form.find_all("select"):
-        chosen = one.find_all("option[selected]") or one.find_all("option")[:1]
-        found[one.attributes["name"]] = [chosen[0].attributes["value"]]
-    return found
+    return submitted(parse(page).find("form", class_="preset-form"))
 
 
 def test_an_empty_list_says_what_a_preset_is_and_what_to_do(alices: Client) -> None:
@@ -101,10 +90,25 @@ def test_a_preset_is_saved_changed_and_listed(alices: Client, upstream: Upstream
     assert f"/?preset={preset.pk}" in page
 
 
-def test_what_the_form_shows_is_what_it_saves(alices: Client, preset: Preset) -> None:
+@pytest.mark.parametrize("has_upstream", [True, False])
+def test_what_the_form_shows_is_what_it_saves(
+    alices: Client, alice: User, preset: Preset, upstream: Upstream, has_upstream: bool
+) -> None:
+    schema = {"type": "json_schema", "schema": {"type": "object"}, "strict": True}
+    wiki = ToolServer.objects.create(name="wiki", url="http://127.0.0.1:9/mcp")
+    values = {
+        "system_prompt": "\n\n Translate.",
+        "upstream_id": upstream.pk,
+        "model": "no longer offered",
+        "parameters": {"response_format": schema, "stop": ["\\n", "\n"], "web_search": False},
+        "tools": [wiki.pk, 10**6, "clock"],
+    }
+    preset.change(alice, 1, **values)
+    if not has_upstream:
+        upstream.delete()
     before = content(preset)
     alices.post(path(preset), posted(alices.get(path(preset)).text))
-    assert (content(preset), preset.version) == (before, 1)
+    assert (content(preset), preset.version) == (before, 2)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +171,7 @@ def test_a_lost_model_is_named_and_tools_that_are_not_open_stay(
     assert "secret" not in page
     assert "It also has tools" in page
     alices.post(path(preset), NEW | {"offers_all": "no", "tools": [str(wiki.pk)], "opened": "1"})
-    assert content(preset)["tools"] == [wiki.pk, secret.pk]
+    assert content(preset)["tools"] == [secret.pk, wiki.pk]
 
 
 @pytest.mark.parametrize(

@@ -23,20 +23,17 @@ def format_of(name: str) -> str:
     return f"chatapp.{name}"
 
 
-def parsed_json(data: bytes) -> Any:
-    """Return what the file has. Raises `ValueError`."""
+def entries_in(data: bytes, name: str) -> list[Any]:
+    """Return the list in an export, or in a file that is a list. Raises `Unreadable`."""
     try:
-        return json.loads(data.decode("utf-8-sig"))
-    except RecursionError:
-        raise ValueError from None
-
-
-def entries_of(name: str, parsed: object) -> list[Any] | None:
-    """Return the list in an export; None if this is none."""
-    if not isinstance(parsed, dict) or parsed.get("format", format_of(name)) != format_of(name):
-        return None
-    entries = parsed.get(name)
-    return entries if isinstance(entries, list) else None
+        found: Any = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise Unreadable(f"This file isn't JSON. Choose an export of {name}.") from None
+    if isinstance(found, dict) and found.get("format", format_of(name)) == format_of(name):
+        found = found.get(name)
+    if not isinstance(found, list):
+        raise Unreadable(f"This file has no list of {name}. Choose an export of {name}.")
+    return found
 
 
 def storable(value: object) -> str:

@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from chatapp.library import saving
 from chatapp.library.kinds import Kind
 from chatapp.models import Refused, User
 from chatapp.models.library.sharing import Level
@@ -40,7 +41,7 @@ def versions(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
 def _go_back(request: HttpRequest, item: Versioned, user: User) -> None:
     number = _number(request, "number")
     try:
-        item.go_back(user, number, _number(request, "opened"))
+        saving.change(item, user, _number(request, "opened"), item.content_of(number))
     except ChangedMeanwhile as error:
         messages.error(request, f"{error.what} Nothing was restored. Look at it, and try again.")
     except Refused as error:

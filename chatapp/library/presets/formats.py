@@ -5,32 +5,18 @@ primary keys mean nothing to another installation. What it doesn't offer is left
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from django.http import QueryDict
 
 from chatapp.catalogue import Offer
-from chatapp.library.formats import (
-    MAX_SHOWN_LENGTH,
-    Unreadable,
-    entries_of,
-    parsed_json,
-    storable,
-)
+from chatapp.library.formats import MAX_SHOWN_LENGTH, entries_in, storable
 from chatapp.library.presets.forms import PresetForm
 from chatapp.models import Preset, User
 from chatapp.models.library.presets import CLOCK, Icon, PresetContent
-from chatapp.upstream.wire.chat_parameters import InvalidParameters, checked
+from chatapp.upstream.wire.chat_parameters import checked
 
-NO_PRESETS = "This file has no presets. Choose a JSON file that was exported here."
 TEXTS = ("name", "icon", "description", "system_prompt")
-
-
-@dataclass
-class Parsed:
-    contents: list[dict[str, Any]] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)  # why presets are left out, or parts of them
 
 
 def exported(preset: Preset, tools: Mapping[int, str]) -> dict[str, Any]:
@@ -59,48 +45,33 @@ def _named(preset: Preset, tools: Mapping[int, str]) -> list[str] | None:
 
 def presets_in(
     data: bytes, user: User, offers: Sequence[Offer], tools: Mapping[int, str]
-) -> Parsed:
-    """Return the presets in a file, checked like those that are typed. Raises `Unreadable`."""
-    parsed = Parsed()
-    for number, entry in enumerate(_entries(data), 1):
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the contents of the presets in a file, checked like those that are typed, and why
+    others, or parts of them, are left out. Raises `Unreadable`."""
+    contents: list[dict[str, Any]] = []
+    problems: list[str] = []
+    for number, entry in enumerate(entries_in(data, "presets"), 1):
         known = entry if isinstance(entry, dict) else {}
         label = f"“{storable(known.get('name'))[:MAX_SHOWN_LENGTH] or number}”"
-        _take(parsed, label, known, user, offers, tools)
-    return parsed
+        model = _model(known, offers)
+        form = PresetForm(_as_posted(known, model, tools), user, offers, tools)
+        try:
+            contents.append(_content(form, known.get("parameters", {})))
+        except ValueError as error:
+            problems.append(f"{label} was left out: {error}")
+            continue
+        if known.get("model") and not model:
+            problems.append(f"{label} has no model now, since its own isn't offered here.")
+    return contents, problems
 
 
-def _take(
-    parsed: Parsed,
-    label: str,
-    known: Mapping[str, Any],
-    user: User,
-    offers: Sequence[Offer],
-    tools: Mapping[int, str],
-) -> None:
-    model = _model(known, offers)
-    form = PresetForm(_as_posted(known, model, tools), user, offers, tools)
-    try:
-        parameters = checked(known.get("parameters", {}))
-    except InvalidParameters as invalid:
-        parsed.problems.append(f"{label} was left out: {invalid}")
-        return
+def _content(form: PresetForm, parameters: object) -> dict[str, Any]:
+    """Return the content of a preset. Raises `ValueError` with a sentence if it isn't valid."""
+    checked_parameters = checked(parameters)
     if not form.is_valid():
         problems: list[Any] = [error for errors in form.errors.values() for error in errors]
-        parsed.problems.append(f"{label} was left out: {problems[0]}")
-        return
-    if known.get("model") and not model:
-        parsed.problems.append(f"{label} has no model now, since its own isn't offered here.")
-    parsed.contents.append(form.content | {"parameters": parameters})
-
-
-def _entries(data: bytes) -> list[Any]:
-    try:
-        entries = entries_of("presets", parsed_json(data))
-    except ValueError:
-        entries = None
-    if entries is None:
-        raise Unreadable(NO_PRESETS)
-    return entries
+        raise ValueError(problems[0])
+    return form.content | {"parameters": checked_parameters}
 
 
 def _model(known: Mapping[str, Any], offers: Sequence[Offer]) -> str:

@@ -60,11 +60,11 @@ class Presets(Kind[Preset]):
         return [exported(one, tools) for one in items]
 
     def imported(self, user: User, data: bytes) -> Sequence[str]:
-        found = presets_in(data, user, offers_to(user), tools_of(user))
-        made = len(saving.add(self, user, found.contents))
+        contents, problems = presets_in(data, user, offers_to(user), tools_of(user))
+        made = len(saving.add(self, user, contents))
         told = ["1 preset was imported." if made == 1 else f"{made} presets were imported."]
-        told += found.problems[:NAMED]
-        if (more := len(found.problems) - NAMED) > 0:
+        told += problems[:NAMED]
+        if (more := len(problems) - NAMED) > 0:
             told.append(f"{more} more could not be taken as they are.")
         return told
 

@@ -7,13 +7,7 @@ command without its slash.
 
 from typing import Any
 
-from chatapp.library.formats import (
-    MAX_SHOWN_LENGTH,
-    Unreadable,
-    entries_of,
-    parsed_json,
-    storable,
-)
+from chatapp.library.formats import MAX_SHOWN_LENGTH, entries_in, storable
 from chatapp.models.library.prompts import (
     COMMAND,
     MAX_BLANKS,
@@ -24,15 +18,12 @@ from chatapp.models.library.prompts import (
 from chatapp.text.blanks import blanks_of
 from chatapp.text.visible import is_blank
 
-NOT_JSON = "This file isn't JSON. Choose an export of prompts."
-NO_LIST = "This file has no list of prompts. Choose an export of prompts."
-
 
 def prompts_in(data: bytes) -> tuple[list[dict[str, str]], list[str]]:
     """Return the contents of the prompts in the file, and why others are left out."""
     found: dict[tuple[str, ...], dict[str, str]] = {}
     problems: list[str] = []
-    for number, entry in enumerate(_entries(data), 1):
+    for number, entry in enumerate(entries_in(data, "prompts"), 1):
         content = _content(entry)
         if problem := _problem(content):
             title = " ".join(content["title"].split()) or f"number {number}"
@@ -40,17 +31,6 @@ def prompts_in(data: bytes) -> tuple[list[dict[str, str]], list[str]]:
         else:
             found[tuple(content.values())] = content
     return list(found.values()), problems
-
-
-def _entries(data: bytes) -> list[Any]:
-    try:
-        parsed = parsed_json(data)
-    except ValueError:
-        raise Unreadable(NOT_JSON) from None
-    entries = parsed if isinstance(parsed, list) else entries_of("prompts", parsed)
-    if entries is None:
-        raise Unreadable(NO_LIST)
-    return entries
 
 
 def _content(entry: Any) -> dict[str, str]:

@@ -98,7 +98,6 @@ class Preset(PresetContent, Versioned):
         *("name", "icon", "description", "system_prompt", "upstream_id", "model"),
         *("parameters", "tools", "suggestions", "takes_memory"),
     )
-    MAX_VERSIONS: ClassVar[int] = 50
 
     class Meta:
         ordering = ["name", "id"]

@@ -40,17 +40,12 @@ class PromptContent(models.Model):
 class SavedPrompt(PromptContent, Versioned):
     NAME: ClassVar[str] = "title"
     CONTENT: ClassVar[tuple[str, ...]] = ("title", "command", "text")
-    MAX_VERSIONS: ClassVar[int] = 50
 
     class Meta:
         ordering = ["title", "id"]
 
     def __str__(self) -> str:
         return self.title
-
-    @property
-    def stored_bytes(self) -> int:
-        return sum(len(value.encode()) for value in self.content.values())
 
 
 class PromptVersion(PromptContent, Version):

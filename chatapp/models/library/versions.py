@@ -16,6 +16,7 @@ from chatapp.models.library.sharing import Level, Shareable, ShareableQuerySet
 from chatapp.models.refusals import Refused
 
 AT_ONCE = 100  # rows per statement
+MAX_VERSIONS = 50  # of an item; the oldest go, but for those in use
 
 
 class ChangedMeanwhile(Refused):
@@ -109,7 +110,6 @@ class Versioned(Shareable):
     versions: Any
     objects: ClassVar[Any] = models.Manager.from_queryset(VersionedQuerySet)()
     CONTENT: ClassVar[tuple[str, ...]]
-    MAX_VERSIONS: ClassVar[int] = 200  # of an item; the oldest go, but for those in use
 
     class Meta:
         abstract = True
@@ -160,12 +160,12 @@ class Versioned(Shareable):
         """The newest version."""
         return self.versions.get(number=self.version)
 
-    def go_back(self, by: User, number: int, opened: int) -> None:
-        """Save the content of an earlier version as the newest. Raises like `change`."""
+    def content_of(self, number: int) -> dict[str, Any]:
+        """Return the content of an earlier version. Raises `Refused`."""
         if (earlier := self.versions.filter(number=number).first()) is None:
             raise Refused("This version no longer exists. Choose another one.")
-        self.change(by, opened, **{name: getattr(earlier, name) for name in self.CONTENT})
+        return {name: getattr(earlier, name) for name in self.CONTENT}
 
     def _keep(self, author: User) -> None:
         self.versions.create(number=self.version, author=author, **self.content)
-        self.versions.filter(number__lte=self.version - self.MAX_VERSIONS).unused().delete()
+        self.versions.filter(number__lte=self.version - MAX_VERSIONS).unused().delete()

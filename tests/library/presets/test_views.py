@@ -253,6 +253,8 @@ def test_a_person_has_a_limited_number_and_amount(
     settings.CHATAPP_STORED_BYTES_PER_PERSON = 100
     for address in ("/presets/new/", path(preset)):
         assert "you may use" in alices.post(address, NEW | {"opened": "1"}).text
+    restored = {"number": "1", "opened": "1"}
+    assert "you may use" in alices.post(path(preset, "versions/"), restored, follow=True).text
     settings.CHATAPP_STORED_BYTES_PER_PERSON = 10**9
     rest = (Preset(owner=alice, name=str(n)) for n in range(limits.MAX_PRESETS - 1))
     Preset.objects.bulk_create(rest)

@@ -53,7 +53,7 @@ def test_a_deleted_upstream_leaves_the_choice_and_all_versions(
     upstream.delete()
     preset.refresh_from_db()
     assert (preset.preselected, preset.model) == (None, "one")
-    preset.go_back(alice, 1, 2)
+    preset.change(alice, 2, **preset.content_of(1))
     assert [(one.number, one.preselected) for one in preset.versions.all()] == [
         *((3, None), (2, None), (1, None)),
     ]

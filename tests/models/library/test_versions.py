@@ -29,11 +29,11 @@ def test_a_change_adds_a_version_and_no_change_adds_none(prompt: SavedPrompt, al
 
 def test_going_back_adds_a_version_with_the_old_content(prompt: SavedPrompt, alice: User) -> None:
     prompt.change(alice, 1, text="Two", title="Other")
-    prompt.go_back(alice, 1, 2)
+    prompt.change(alice, 2, **prompt.content_of(1))
     assert texts(prompt) == [(3, "One"), (2, "Two"), (1, "One")]
     assert (prompt.title, prompt.text) == ("Stand-up", "One")
     with pytest.raises(Refused, match="no longer exists"):
-        prompt.go_back(alice, 99, 3)
+        prompt.change(alice, 3, **prompt.content_of(99))
 
 
 def test_a_change_of_what_somebody_else_changed_meanwhile_is_refused(

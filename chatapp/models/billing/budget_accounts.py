@@ -2,8 +2,9 @@
 
 A row is the account of one limit, or of one person under it. Spent and held amounts together never
 exceed the cap at the time of a reservation: that is made only while the row is locked. Rows are
-locked in the order of their ids, after those of a turn or a reply, which prevents deadlocks. A new
-limit need not be announced to other processes: each prompt reads the limits.
+locked in the order of their ids, after those of a turn or a reply, and missing ones are created in
+the order of their limits before any is locked, which prevents deadlocks. A new limit need not be
+announced to other processes: each prompt reads the limits.
 """
 
 from collections.abc import Collection, Iterable
@@ -17,7 +18,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from chatapp.db.statements import Insert, PreparedIn, Query, Update
+from chatapp.db.statements import Insert, Parameter, PreparedIn, Query, Update
 from chatapp.models.accounts.users import User
 from chatapp.models.billing.limits import EVER_SINCE, Limit, Measure
 from chatapp.models.billing.usage import Usage
@@ -80,7 +81,7 @@ class BudgetAccount(models.Model):
         """Create the accounts of these limits that this person's replies need and do not exist."""
         accounts = [
             BudgetAccount(limit=limit, user_id=user if limit.has_each_their_own else None)
-            for limit in limits
+            for limit in sorted(limits, key=lambda limit: limit.pk)
         ]
         BudgetAccount.objects.bulk_create(accounts, ignore_conflicts=True)
 
@@ -88,12 +89,16 @@ class BudgetAccount(models.Model):
     def locked(limits: Collection[Limit], user: int) -> "list[BudgetAccount]":
         """Lock and return a person's accounts under these limits, each in its current period.
 
-        Call it within a transaction.
+        Those that are missing are created. Call it within a transaction.
         """
         keys = [limit.pk for limit in limits]
-        if len(keys) > MAX_PREPARED:
-            return _present(BudgetAccount.objects.of(limits, user).to_be_locked())
-        return _present(_OF_LIMITS.all(user, *keys, *[keys[-1]] * (MAX_PREPARED - len(keys))))
+        is_prepared = len(keys) <= MAX_PREPARED
+        values = (user, *keys, *[keys[-1]] * (MAX_PREPARED - len(keys)))
+        accounts = BudgetAccount.objects.of(limits, user)
+        # Creating an account waits for other transactions that create it: nothing is locked yet.
+        if (_OF_LIMITS.count(*values) if is_prepared else accounts.count()) < len(keys):
+            BudgetAccount.make_missing(limits, user)
+        return _present(_LOCKED.all(*values) if is_prepared else accounts.to_be_locked())
 
     @staticmethod
     def locked_again(keys: Collection[int]) -> "list[BudgetAccount]":
@@ -203,17 +208,19 @@ def _present(accounts: Iterable[BudgetAccount]) -> list[BudgetAccount]:
     return found
 
 
+def _of_limits(user: Parameter, limits: Iterable[Parameter]) -> BudgetAccountQuerySet:
+    return BudgetAccount.objects.filter(
+        Q(user=user) | Q(user=None), reduce(or_, [Q(limit=limit) for limit in limits])
+    )
+
+
 KEPT = Update(BudgetAccount, ["since", "spent", "held", "overrun"])
 HELD = Update(BudgetHold, ["held"])
 TAKEN = Insert(BudgetHold)
 SETTLED = Update(BudgetHold, ["held", "spent", "since", "overrun", "settled_at"])
-_OF_LIMITS = Query(
-    lambda user, *limits: BudgetAccount.objects.filter(
-        Q(user=user) | Q(user=None), reduce(or_, [Q(limit=limit) for limit in limits])
-    ).to_be_locked(),
-    User._meta.pk,
-    *[Limit._meta.pk] * MAX_PREPARED,
-)
+_KEYS = (User._meta.pk, *[Limit._meta.pk] * MAX_PREPARED)
+_OF_LIMITS = Query(lambda user, *limits: _of_limits(user, limits).order_by(), *_KEYS)
+_LOCKED = Query(lambda user, *limits: _of_limits(user, limits).to_be_locked(), *_KEYS)
 _OF_KEYS = PreparedIn(
     lambda *keys: BudgetAccount.objects.filter(pk__in=keys).to_be_locked(), BudgetAccount._meta.pk
 )

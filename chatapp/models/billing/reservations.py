@@ -205,7 +205,7 @@ def admit(
         for reply in replies
         if concerning[reply.pk]
     }
-    accounts = _locked(list(wanted.values()), user)
+    accounts = BudgetAccount.locked(wanted.values(), user)
     reservations = {}
     output = OUTPUT if len(replies) == 1 else MIN_OUTPUT
     for reply in replies:
@@ -240,7 +240,7 @@ def admit_request(
     if not limits:
         return None
     price = Price.holding(asking.upstream, asking.model)
-    accounts = _locked(limits, user)
+    accounts = BudgetAccount.locked(limits, user)
     reservation = _admitted(asking, accounts, prompt_tokens, price, None, OUTPUT, least)
     _take([reservation], accounts)
     return reservation
@@ -356,14 +356,6 @@ def _count_in(account: BudgetAccount) -> None:
     if account.left <= 0:
         raise refusal(account)
     account.spent += 1
-
-
-def _locked(limits: list[Limit], user: int) -> list[BudgetAccount]:
-    found = BudgetAccount.locked(limits, user)
-    if len(found) < len(limits):
-        BudgetAccount.make_missing(limits, user)
-        found = BudgetAccount.locked(limits, user)
-    return found
 
 
 def _locked_of(reservations: Iterable[Reservation]) -> list[BudgetAccount]:

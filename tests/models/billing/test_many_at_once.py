@@ -3,13 +3,16 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+from django.db import connection, transaction
+
+from chatapp.models import BudgetAccount, ModelChoice, Turn, Upstream, User
 from chatapp.models.billing.reservations import OUTPUT
-from tests.support.allowed import (
-    TEXT,
-    WHOLE,
-)
+from tests.support.allowed import TEXT, WHOLE, ask, finish, limit
 from tests.support.live import ROOT, Site, child_environment
+from tests.support.stored import MODEL, wait_until_somebody_waits
 
 SET_UP = """
 import django; django.setup()
@@ -97,13 +100,12 @@ with ThreadPoolExecutor(10) as pool:
 """
 OF_EACH = """
 import django; django.setup()
-from chatapp.models import BudgetAccount, Limit, Upstream, User
+from chatapp.models import Limit, Upstream
 gateway = Upstream.objects.get()
 for model in ("m", "n"):
     Limit.objects.create(
         cap=10**9, measure="tokens", period="month", upstream=gateway, model=model
     )
-BudgetAccount.make_missing(Limit.objects.all(), User.objects.get(username="carol").pk)
 """
 
 
@@ -118,6 +120,33 @@ def test_replies_that_fall_back_in_both_directions_at_once_keep_each_budget_exac
     assert moved == [[True] * 10] * 2
     said, _ = _python(environment, ACCOUNT).communicate(timeout=60)
     assert sorted(json.loads(said)) == [[0, 10 * WHOLE], [0, 10 * WHOLE], [0, 20 * WHOLE]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_prompt_that_waits_for_a_new_account_has_locked_no_other(
+    carol: User, gateway: Upstream
+) -> None:
+    model = ModelChoice(gateway.pk, MODEL)
+
+    def ask_elsewhere() -> Turn:
+        try:
+            return ask(carol, model)
+        finally:
+            connection.close()
+
+    limit(10**9)
+    finish(ask(carol, model))
+    known = BudgetAccount.objects.get()
+    new = limit(10**9)
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            BudgetAccount.make_missing([new], carol.pk)
+            asking = pool.submit(ask_elsewhere)
+            wait_until_somebody_waits()
+            assert BudgetAccount.locked_again([known.pk]) == [known]
+        turn = asking.result()
+    assert turn.reservation
+    assert len(turn.reservation.holds) == 2
 
 
 def _python(environment: dict[str, str], script: str) -> "subprocess.Popen[str]":

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from chatapp.chat import thread_views
 from chatapp.chat.form_fields import ModelField
 from chatapp.chat.queries import number_of, uuid_of
+from chatapp.chat.views import meter_figures
 from chatapp.library.presets.parameter_form import ParameterForm
 from chatapp.models import (
     ChatSettings,
@@ -51,7 +52,7 @@ def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
         chosen = _chosen_preset(request.user, request.POST.get("preset", ""))
         number = number_of(request.POST.get("version", ""))
         settings.preset_version = _version(chosen, number) if chosen else None
-        if _may_change(request.user, settings):
+        if settings.is_readable(request.user):
             if not form.is_valid():
                 return _panel(request, conversation, settings, form)
             settings.set_own(form.cleaned_data["system_prompt"], form.parameters)
@@ -83,11 +84,6 @@ def _version(preset: Preset, number: int) -> PresetVersion:
     return shown or preset.newest
 
 
-def _may_change(user: User, settings: ChatSettings) -> bool:
-    """Return whether the person may see, and so change, what the chat has of its preset."""
-    return settings.preset is None or settings.preset.is_readable(user)
-
-
 def _changes(request: HttpRequest, settings: ChatSettings) -> list[str]:
     """Return what the model in the query gets differently from what is set, and why."""
     assert isinstance(request.user, User)
@@ -114,15 +110,18 @@ def _panel(
     presets = Preset.objects.to_choose(request.user)
     if settings.preset and settings.preset not in presets:
         presets.append(settings.preset)
-    context = {
+    context: dict[str, object] = {
         "conversation": conversation,
         "settings": settings,
         "presets": presets,
-        "may_change": _may_change(request.user, settings),
+        "may_change": settings.is_readable(request.user),
         "changes": _changes(request, settings),
         "form": form or ParameterForm.of(settings.instructions, settings.sent_parameters),
         "composer": conversation is None,
         "is_saved": is_saved,
         "has_memory": bool(Memory.instructions_of(request.user.pk)),
     }
+    if conversation and is_saved:
+        takes_memory, project = not conversation.is_temporary, conversation.project
+        context |= meter_figures(settings, request.user, project, takes_memory=takes_memory)
     return render(request, "chat/_settings.html", context)

@@ -112,14 +112,28 @@ def _settings(
     project: Project | None,
     preset: Preset | None,
 ) -> dict[str, object]:
-    """Return the preset and what is sent before the messages, of a chat or of a new one."""
+    """Return the preset and the figures of the meter, of a chat or of a new one."""
     if conversation:
         settings, project = ChatSettings.of(conversation), conversation.project
     else:
         settings = ChatSettings(preset_version=preset.newest if preset else None)
     takes_memory = not (conversation and conversation.is_temporary)
-    message = settings.system_message(person, project, takes_memory=takes_memory)
-    return {"preset": settings.preset, "system_message": message}
+    figures = meter_figures(settings, person, project, takes_memory=takes_memory)
+    return {"preset": settings.preset, **figures}
+
+
+def meter_figures(
+    settings: ChatSettings, user: User, project: Project | None, *, takes_memory: bool
+) -> dict[str, object]:
+    """Return what the meter at the composer needs of a chat's settings.
+
+    The maximum output stays unknown to people who may not read the preset.
+    """
+    may_read = settings.is_readable(user)
+    return {
+        "system_message": settings.system_message(user, project, takes_memory=takes_memory),
+        "most_output": settings.sent_parameters.get("max_output_tokens") if may_read else None,
+    }
 
 
 def _draft(person: User, conversation: Conversation | None) -> dict[str, object]:

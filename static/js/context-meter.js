@@ -26,6 +26,8 @@ const last = (attribute) => Number([...document.querySelectorAll(
 // What the page says, apart from what is typed. While a reply is written, what was used stays as it was.
 function read() {
   const { context, tools, answer } = model()?.dataset ?? {};
+  const [usual, least, most] = (answer ?? "0 1 Infinity").split(" ").map(Number);
+  const wanted = Number(meter().dataset.output);
   const perToken = last("data-per-token") || CHARACTERS_PER_TOKEN;
   const used = state()?.dataset.used ?? last("data-context");
   known = {
@@ -34,7 +36,7 @@ function read() {
     system: Math.ceil(Number(meter().dataset.system) / perToken),
     tools: Number(tools ?? 0),
     files: chips().reduce((sum, { dataset }) => sum + Number(dataset.tokens), 0),
-    answer: Number(answer ?? 0),
+    answer: wanted ? Math.min(Math.max(wanted, least), most) : usual,
     most: Number(context ?? 0),
   };
   percent = null;
@@ -73,7 +75,18 @@ function draw() {
 document.addEventListener("chat:typed", draw);
 for (const type of ["chat:files", "chat:shown"]) document.addEventListener(type, read);
 document.addEventListener("change", ({ target }) => target === select() && read());
+// The fields of a new chat's settings are sent with its first prompt; others count once they are saved.
+document.addEventListener("input", ({ target }) => {
+  if (!target.matches?.("#chat-settings [name=max_output_tokens][form=composer]")) return;
+  meter().dataset.output = target.value;
+  read();
+});
 document.addEventListener("htmx:after:settle", ({ target }) => {
+  const { system, output } = target.id === "chat-settings" ? target.dataset : {};
+  if (system !== undefined) {
+    Object.assign(meter().dataset, { system, output });
+    read();
+  }
   if (target.matches?.(".reply-foot") || ["model-picker", "composer-state", "messages"].includes(target.id)) read();
 });
 document.addEventListener("beforetoggle", async ({ target, newState }) => {

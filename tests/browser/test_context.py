@@ -45,6 +45,15 @@ def test_after_a_refusal_the_oldest_turns_are_left_out_by_keyboard_and_sent_agai
     with site.server(OPENAI_BASE_URL=large.base_url, OPENAI_API_KEY="sk") as server:
         tab = sit_down(site.person(), url=server.url).open()
         page, meter = tab.page, tab.page.locator("#context-meter")
+        most = page.get_by_role("complementary", name="Chat settings").get_by_label(
+            "Maximum output"
+        )
+        page.get_by_role("button", name="Chat settings").click()
+        most.fill("300")
+        expect(meter).to_have_text("30 %")
+        most.fill("")
+        expect(meter).to_be_hidden()
+        page.keyboard.press("Escape")
         talk(tab, large)
         expect(meter).to_have_text("45 %")
         meter.press("Enter")
@@ -55,6 +64,12 @@ def test_after_a_refusal_the_oldest_turns_are_left_out_by_keyboard_and_sent_agai
         page.keyboard.press("Escape")
         expect(details).to_be_hidden()
         expect(meter).to_be_focused()
+        page.get_by_role("button", name="Chat settings").click()
+        for tokens, percent in (("200", "65 %"), ("", "45 %")):
+            most.fill(tokens)
+            page.get_by_role("button", name="Save", exact=True).click()
+            expect(meter).to_have_text(percent)
+        page.keyboard.press("Escape")
         tab.message.fill("x" * 1500)
         note = page.get_by_role("group", name="Context")
         expect(note).to_contain_text("fills about 83 % of the context of alpha")

@@ -188,6 +188,8 @@ def test_a_new_chat_starts_from_a_preset(alices: Client, poet: Preset) -> None:
     assert f'name="preset" value="{poet.pk}"' in page
     assert "On spring" in page
     assert "Rhyme." in alices.get("/chat-settings/", {"preset": str(poet.pk)}).text
+    poet.change(poet.owner, 1, parameters={"max_output_tokens": 4321})
+    assert 'data-output="4321"' in alices.get("/", {"preset": str(poet.pk)}).text
 
 
 def test_a_project_gives_its_preset_to_new_chats(alice: User, alices: Client, poet: Preset) -> None:
@@ -232,6 +234,7 @@ def test_a_chat_is_given_a_preset_and_departs_from_it(
 def test_what_a_person_may_only_use_is_shown_nowhere(
     bob: User, bobs: Client, poet: Preset, gateway: Upstream
 ) -> None:
+    poet.change(poet.owner, 1, parameters={"max_output_tokens": 4321})
     poet.share(None, Level.USE, poet.owner)
     model = ModelChoice(gateway.pk, MODEL)
     turn = Prompt("Why?", model, preset=poet.pk).store(bob, uuid4())
@@ -239,13 +242,14 @@ def test_what_a_person_may_only_use_is_shown_nowhere(
     chat, query = turn.conversation.pk, {"model": f"{gateway.pk}/{MODEL}", "download": "1"}
     pages = [
         bobs.get("/", {"preset": str(poet.pk)}),
+        bobs.get(f"/c/{chat}/"),
         bobs.get("/chat-settings/", {"preset": str(poet.pk)}),
         bobs.get(f"/c/{chat}/settings/"),
         bobs.get(f"/c/{chat}/request/", query),
         bobs.get(f"/replies/{turn.reply.pk}/request/", query),
     ]
     assert all(page.status_code == 200 for page in pages)
-    assert not any("Rhyme." in page.text for page in pages)
+    assert not any(secret in page.text for page in pages for secret in ("Rhyme.", "4321"))
     bobs.post(f"/c/{chat}/settings/", {"preset": str(poet.pk), "system_prompt": "Mine."})
     assert ChatSettings.of(turn.conversation).instructions == "Rhyme."
 

@@ -66,6 +66,10 @@ class ChatSettings(models.Model):
     def preset(self) -> Preset | None:
         return self.preset_version.target if self.preset_version else None
 
+    def is_readable(self, user: User) -> bool:
+        """Whether the person may read, and so change, what the chat has of its preset."""
+        return self.preset is None or self.preset.is_readable(user)
+
     @property
     def instructions(self) -> str:
         """The system prompt: the chat's own, or else the preset's."""

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.functional import cached_property
 
 from chatapp.db.secrets import SecretField, Unreadable
 from chatapp.db.statements import Query
@@ -22,6 +23,7 @@ from chatapp.models.platform.parameter_settings import ParameterSettings
 from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.chat_parameters import (
     FIELDS,
+    MAX_OUTPUT,
     MERGED,
     as_request,
     merged,
@@ -46,6 +48,7 @@ from chatapp.upstream.wire.spellings import Spelling
 
 DEMO = "Demo"  # the name of the built-in upstream, which the environment connects
 SILENCE_SECONDS = 300
+UNBOUNDED_OUTPUT = (0, 1, MAX_OUTPUT)
 NONE_GIVEN = "You don't have access to any model. Ask your administrator for one."
 NOT_OFFERED = "This model is no longer available. Choose another."
 
@@ -234,6 +237,24 @@ class Upstream(ImageSettings, ContextSettings, ParameterSettings):
         options = RequestOptions(parameters=self.parameters_for(model, wanted))
         most = output_limit_in(options.parameters)
         return most * options.choices if most else None
+
+    def output_bounds_for(self, model: str) -> tuple[int, int, int]:
+        """Return the maximum output of an answer if a chat sets none, and the least and the most
+        that it can set, in tokens. 0 if none is sent."""
+        is_known = model in self.refusals or model in (self.model_parameters or {})
+        return self._output_bounds_of(model) if is_known else self._common_output_bounds
+
+    @cached_property
+    def _common_output_bounds(self) -> tuple[int, int, int]:
+        """The bounds of models about which nothing else is known. Lists have hundreds of them."""
+        return self._output_bounds_of("")
+
+    def _output_bounds_of(self, model: str) -> tuple[int, int, int]:
+        usual, least, most = (
+            output_limit_in(self.parameters_for(model, wanted)) or 0
+            for wanted in ({}, {"max_output_tokens": 1}, {"max_output_tokens": MAX_OUTPUT})
+        )
+        return usual, least, most
 
     def output_field_for(self, model: str) -> str:
         """Return the field that limits the output of a model."""

@@ -2,11 +2,11 @@
 
 from chatapp.models import Message, Upstream, Usage
 from chatapp.models.billing.tool_tokens import tools_of
+from chatapp.models.platform.upstreams import UNBOUNDED_OUTPUT
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, UPPER
 
 ENOUGH = 50  # tokens of an answer, to tell how many characters a token has
 LEAST, MOST = 0.5, 8.0  # characters per token; other figures mean something else
-ANSWER_LIMITS = ("max_completion_tokens", "max_tokens")
 
 
 def context_tokens(usage: Usage, message: Message) -> int | None:
@@ -39,7 +39,8 @@ def tool_tokens(upstream: Upstream) -> int:
     return max(0, upper - UPPER.tools) // BYTES_PER_TOKEN + MIDDLE.tools if upper else 0
 
 
-def answer_tokens(upstream: Upstream) -> int:
-    """Return how many tokens an answer may have, if the upstream's parameters say so, or 0."""
-    found = (upstream.parameters.get(name) for name in ANSWER_LIMITS)
-    return next((one for one in found if isinstance(one, int)), 0)
+def answer_bounds(upstream: Upstream, model: str) -> str:
+    """Return how many tokens an answer may have if a chat sets no maximum, and the least and the
+    most that it can set; "" if all is up to the chat."""
+    bounds = upstream.output_bounds_for(model)
+    return "" if bounds == UNBOUNDED_OUTPUT else " ".join(map(str, bounds))

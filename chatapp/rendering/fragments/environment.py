@@ -35,7 +35,7 @@ from chatapp.rendering.fragments.layout import WithoutLayout
 from chatapp.rendering.markdown.allowed import ALLOWED
 
 FILTERS = (
-    context_figures.answer_tokens,
+    context_figures.answer_bounds,
     context_figures.characters_per_token,
     context_figures.context_tokens,
     context_figures.tool_tokens,

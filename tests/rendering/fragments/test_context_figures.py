@@ -7,7 +7,7 @@ import pytest
 from chatapp.models import Message, Upstream, Usage
 from chatapp.models.billing import tool_tokens as billed
 from chatapp.rendering.fragments.context_figures import (
-    answer_tokens,
+    answer_bounds,
     characters_per_token,
     context_tokens,
     tool_tokens,
@@ -59,9 +59,23 @@ def test_tools_count_as_they_were_last_sent(monkeypatch: pytest.MonkeyPatch) -> 
     assert tool_tokens(Upstream(pk=2)) == 0
 
 
-def test_the_room_for_an_answer_is_known_if_parameters_say_it() -> None:
-    assert answer_tokens(Upstream(parameters={"max_tokens": 500})) == 500
-    both = {"max_tokens": 500, "max_completion_tokens": 700}
-    assert answer_tokens(Upstream(parameters=both)) == 700
-    assert answer_tokens(Upstream(parameters={"max_tokens": "many"})) == 0
-    assert answer_tokens(Upstream()) == 0
+def test_the_room_for_an_answer_is_within_the_rules_of_each_model() -> None:
+    upstream = Upstream(
+        model_parameters={
+            "": {"max_output_tokens": {"min": 100, "max": 2000}},
+            "fixed": {"max_output_tokens": {"fixed": 700}},
+            "closed": {"max_output_tokens": {"fixed": None}},
+            "free": {"max_output_tokens": {}},
+        },
+        parameter_refusals={"stubborn": dict.fromkeys(("max_tokens", "max_completion_tokens"), "")},
+    )
+    bounds = [
+        answer_bounds(upstream, model) for model in ("other", "fixed", "closed", "free", "stubborn")
+    ]
+    assert bounds == ["2000 100 2000", "700 700 700", "0 0 0", "", "0 0 0"]
+
+
+def test_the_room_for_an_answer_is_what_the_upstreams_own_parameters_say() -> None:
+    assert answer_bounds(Upstream(parameters={"max_tokens": 500}), "m") == "500 1 500"
+    assert answer_bounds(Upstream(parameters={"max_tokens": "many"}), "m") == ""
+    assert answer_bounds(Upstream(), "m") == ""

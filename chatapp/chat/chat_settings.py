@@ -24,6 +24,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
+from chatapp.realtime.worker import worker
 
 
 @require_GET
@@ -59,6 +60,7 @@ def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
         else:
             settings.system_prompt = settings.parameters = None
         settings.store()
+    worker().conversation_changed(request.user.pk, pk)
     return _panel(request, conversation, settings, is_saved=True)
 
 

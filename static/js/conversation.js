@@ -31,14 +31,14 @@ function adopt({ url, title, conversation, temporary }) {
   if (!isNew) return;
   setTitle(title);
   heading.textContent = title;
-  heading.dataset.conversation = conversation;
+  for (const one of [heading, document.getElementById("preset-chip")]) one.dataset.conversation = conversation;
   heading.toggleAttribute("data-temporary", temporary !== undefined);
   tell("chat:named");
 }
 
 function leave() {
   setAddress("/");
-  document.querySelectorAll(".crumb, .project-head, .project-page").forEach((one) => one.remove());
+  document.querySelectorAll(".crumb:not(#preset-chip), .project-head, .project-page").forEach((one) => one.remove());
   tell("chat:gone");
   tell("chat:shown");
 }

@@ -67,6 +67,37 @@ def test_the_panel_is_used_by_keyboard_on_a_phone(sit_down: SitDown, alice: Pers
     expect(opener).to_have_attribute("aria-expanded", "false")
 
 
+def test_another_preset_is_shown_at_once_in_every_tab(desk: Desk, upstream: FakeUpstream) -> None:
+    make_preset(desk, "Poet")
+    tab = desk.open()
+    script(upstream)
+    tab.ask("Why?")
+    tab.expect_ending("complete")
+    beside = desk.open(tab.page.url.removeprefix(desk.url))
+    panel = open_panel(tab)
+    panel.get_by_label("Preset").select_option("Poet")
+    expect(panel.get_by_label("System prompt")).to_have_value("Rhyme.")
+    panel.get_by_role("button", name="Save").click()
+    for one in (tab, beside):
+        expect(one.page.get_by_title("This chat's preset")).to_have_text("Poet")
+        expect_accessible(one.page)
+    panel.get_by_label("Preset").select_option("None")
+    expect(panel.get_by_label("System prompt")).to_have_value("")
+    panel.get_by_role("button", name="Save").click()
+    for one in (tab, beside):
+        expect(one.page.get_by_title("This chat's preset")).to_be_hidden()
+
+
+def make_preset(desk: Desk, name: str) -> None:
+    page = desk.open().page
+    page.goto(f"{desk.url}/presets/new/")
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("System prompt").fill("Rhyme.")
+    page.get_by_label("Name", exact=True).press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Saved.")
+    page.close()
+
+
 def open_panel(tab: Tab) -> Any:
     tab.page.get_by_role("button", name="Chat settings").click()
     panel = tab.page.get_by_role("complementary", name="Chat settings")

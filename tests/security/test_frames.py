@@ -24,6 +24,7 @@ from chatapp.models import (
     Message,
     PlannedSummary,
     Preset,
+    PresetVersion,
     Project,
     ReviewPolicy,
     ThreadPage,
@@ -75,6 +76,7 @@ def drawn(text: str) -> str:
             fragments.problem_fragment(text, over_limit=OverLimit(text, None)),
             fragments.delay_fragment(REPLY, text),
             fragments.title_fragment(conversation),
+            fragments.settings_fragment(preset_of(text, conversation)),
             fragments.emptied_fragment(CONVERSATION, text, ReviewPolicy(scope="all")),
             waiting_fragment(REPLY, Waiting(text)),
             fragments.deleted_fragment(Deleted(conversation, prompt, 1), REPLY),
@@ -148,6 +150,11 @@ def settings(text: str, conversation: Conversation) -> dict[str, object]:
     shown = {"conversation": conversation, "form": form, "composer": False, "is_saved": True}
     more = {"presets": [], "settings": ChatSettings(), "may_change": True, "changes": [text]}
     return {**shown, **more, "csrf_input": "", "has_memory": True}
+
+
+def preset_of(text: str, conversation: Conversation) -> ChatSettings:
+    version = PresetVersion(target=Preset(name=text))
+    return ChatSettings(conversation=conversation, preset_version=version)
 
 
 def outline(text: str, conversation: Conversation) -> dict[str, object]:

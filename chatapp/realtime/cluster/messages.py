@@ -108,7 +108,7 @@ class PeopleChanged(_Kind, frozen=True):
 
 
 class ConversationChanged(_Kind, frozen=True):
-    """A person's conversation was renamed or deleted; the database says which of the two."""
+    """A person's conversation was renamed, deleted or given other settings."""
 
     user: int
     conversation: UUID

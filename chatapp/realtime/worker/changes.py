@@ -11,7 +11,7 @@ from uuid import UUID
 
 from channels.db import database_sync_to_async
 
-from chatapp.models import Conversation, Message, ReviewPolicy
+from chatapp.models import ChatSettings, Conversation, Message, ReviewPolicy
 from chatapp.realtime.viewers import Viewers, show_to
 from chatapp.realtime.worker.replies import Replies
 from chatapp.rendering import fragments
@@ -29,12 +29,13 @@ class Changes:
         self._one_at_a_time = asyncio.Lock()  # so that no old title overwrites a new one
 
     async def look_at(self, user: int, conversation: UUID) -> None:
-        """Show the conversation's title and row, or remove it if it was deleted or trashed."""
+        """Show the conversation's title, row and settings, or remove it if it was deleted or
+        trashed."""
         self._viewers.showing(conversation).changes += 1
         async with self._one_at_a_time:
             found = await database_sync_to_async(_with_state)(conversation)
             if found:
-                await self._show_title(*found)
+                await self._show(*found)
             else:
                 await self._remove(user, conversation)
 
@@ -78,11 +79,13 @@ class Changes:
             if generation.message.pk in replies and generation.message.pk not in existing:
                 generation.stop(Ending.ABANDONED)
 
-    async def _show_title(self, conversation: Conversation, is_running: bool) -> None:
-        """Send the title to all of the person's tabs: any may be about to show the conversation."""
+    async def _show(self, settings: ChatSettings, is_running: bool) -> None:
+        """Send this to all of the person's tabs: any may be about to show the conversation."""
+        conversation = settings.conversation
         row = fragments.sidebar_fragment(conversation, running=is_running)
+        title = fragments.title_fragment(conversation)
         tabs = self._viewers.all_of(conversation.user_id)
-        await show_to(tabs, row + fragments.title_fragment(conversation))
+        await show_to(tabs, row + title + fragments.settings_fragment(settings))
 
     async def _remove(self, user: int, conversation: UUID) -> None:
         for generation in self._replies.of(conversation):
@@ -106,7 +109,8 @@ def _gone(conversations: Collection[UUID], shown: Collection[UUID]) -> list[UUID
     return [pk for pk in conversations if pk not in is_unread]
 
 
-def _with_state(conversation: UUID) -> tuple[Conversation, bool] | None:
-    """Return the conversation and whether a reply is streaming in it, or None if it is gone."""
+def _with_state(conversation: UUID) -> tuple[ChatSettings, bool] | None:
+    """Return the conversation's settings and whether a reply is streaming in it, or None if the
+    conversation is gone."""
     found = Conversation.objects.kept().filter(pk=conversation).first()
-    return (found, found.messages.streaming().exists()) if found else None
+    return (ChatSettings.of(found), found.messages.streaming().exists()) if found else None

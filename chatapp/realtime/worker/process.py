@@ -178,7 +178,8 @@ class Worker:
         self._broadcast(PeopleChanged(None if people is None else frozenset(people)))
 
     def conversation_changed(self, user: int, conversation: UUID) -> None:
-        """Show in every worker that `user` renamed or deleted a conversation. Thread-safe."""
+        """Show in every worker that `user` renamed or deleted a conversation, or changed its
+        settings. Thread-safe."""
         self._broadcast(ConversationChanged(user, conversation))
 
     def has_to_delete(self) -> None:

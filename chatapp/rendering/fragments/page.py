@@ -2,7 +2,14 @@
 
 from uuid import UUID, uuid4
 
-from chatapp.models import Conversation, Deleted, Message, PlannedSummary, ReviewPolicy
+from chatapp.models import (
+    ChatSettings,
+    Conversation,
+    Deleted,
+    Message,
+    PlannedSummary,
+    ReviewPolicy,
+)
 from chatapp.models.billing.quota_usage import LimitWarning
 from chatapp.models.refusals import OverLimit
 from chatapp.rendering.fragments.environment import draw
@@ -48,6 +55,9 @@ def emptied_fragment(gone: UUID, why: str, policy: ReviewPolicy) -> str:
     return (
         swap("innerHTML", "#messages")
         + replace("#title", draw("chat/_title.html", {"conversation": None}))
+        + replace(
+            "#preset-chip", draw("chat/_preset_chip.html", {"conversation": None, "preset": None})
+        )
         + draw("chat/_composer_state.html", state | {"gone": gone})
         + replace("#policy-note", _policy_note(policy, None))
         + problem_fragment(why)
@@ -58,6 +68,14 @@ def title_fragment(conversation: Conversation) -> str:
     """Update the title, if the page shows this conversation."""
     target = f"#title[data-conversation='{conversation.pk}']"
     return replace(target, draw("chat/_title.html", {"conversation": conversation}))
+
+
+def settings_fragment(settings: ChatSettings) -> str:
+    """Update what the page shows of a chat's settings, if it shows this conversation."""
+    conversation = settings.conversation
+    target = f"#preset-chip[data-conversation='{conversation.pk}']"
+    context = {"conversation": conversation, "preset": settings.preset}
+    return replace(target, draw("chat/_preset_chip.html", context))
 
 
 def row_gone_fragment(conversation: UUID) -> str:

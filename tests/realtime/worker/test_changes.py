@@ -8,7 +8,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db import OperationalError
 
-from chatapp.models import Conversation, ReviewPolicy
+from chatapp.models import ChatSettings, Conversation, Preset, ReviewPolicy
 from chatapp.realtime.cluster import HeartbeatReport
 from chatapp.realtime.cluster.messages import ConversationChanged
 from chatapp.realtime.worker import changes
@@ -47,6 +47,19 @@ async def test_a_new_title_shows_in_all_tabs(company: Company) -> None:
         assert "<b>" not in reader.seen
     # A tab about to show the conversation applies this title once it does.
     assert f"#title[data-conversation='{conversation.pk}']" in beside.seen
+
+
+async def test_another_preset_shows_in_all_tabs(company: Company) -> None:
+    conversation = await stored(company)
+    settings = ChatSettings(conversation=conversation)
+    preset = await database_sync_to_async(Preset.start)(company.alice, name="The <b>poet</b>")
+    settings.preset_version = await database_sync_to_async(lambda: preset.newest)()
+    await database_sync_to_async(settings.store)()
+    showing = [await company.open(worker, conversation.pk) for worker in company.workers]
+    company.workers[0].conversation_changed(company.alice.pk, conversation.pk)
+    chip = f"#preset-chip[data-conversation='{conversation.pk}']"
+    await until(company, lambda: all(chip in reader.seen for reader in showing))
+    assert all("The &lt;b&gt;poet&lt;/b&gt;" in reader.seen for reader in showing)
 
 
 async def test_deleting_a_conversation_shows_a_new_chat_and_removes_the_row(

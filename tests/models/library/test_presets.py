@@ -73,7 +73,7 @@ def with_chat(alice: User, preset: Preset) -> ChatSettings:
 def test_versions_that_chats_have_are_kept(
     preset: Preset, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Preset, "MAX_VERSIONS", 2)
+    monkeypatch.setattr("chatapp.models.library.versions.MAX_VERSIONS", 2)
     with_chat(alice, preset)
     for number in range(1, 5):
         preset.change(alice, number, name=f"Name {number}")

@@ -73,7 +73,7 @@ def test_versions_are_never_changed(prompt: SavedPrompt) -> None:
 def test_the_oldest_of_many_versions_go(
     prompt: SavedPrompt, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SavedPrompt, "MAX_VERSIONS", 3)
+    monkeypatch.setattr("chatapp.models.library.versions.MAX_VERSIONS", 3)
     for number in range(1, 6):
         prompt.change(alice, number, text=f"Text {number}")
     assert list(PromptVersion.objects.values_list("number", flat=True)) == [6, 5, 4]

@@ -101,6 +101,7 @@ async def test_a_summary_is_stored_shown_and_booked(
     booked = await Usage.objects.aget(kind=Usage.Kind.SUMMARY)
     alice = await User.objects.aget(username="alice")
     assert (booked.user_id, booked.total_tokens, booked.provenance) == (alice.pk, 30, "reported")
+    assert booked.conversation == talk[0].conversation_id
     upstream.script(*answer())
     first, _, *others = await prompts_sent(tab, upstream, talk)
     assert first.endswith(SUMMARY)

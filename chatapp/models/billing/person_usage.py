@@ -20,7 +20,7 @@ class PersonUsage:
     estimated_tokens: int
     money: int
     estimated_money: int
-    unpriced: int  # replies and titles of unknown cost
+    unpriced: int  # replies, titles and summaries of unknown cost
 
     @classmethod
     def this_month(cls, user: User) -> Self:

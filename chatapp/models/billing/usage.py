@@ -104,6 +104,7 @@ class Usage(models.Model):
     cost = models.PositiveBigIntegerField(null=True)
     price = models.JSONField(null=True, editable=False)  # `Price.as_record`, or `REPORTED`
     preset = models.UUIDField(null=True, editable=False)  # its key, kept when it is deleted
+    conversation = models.UUIDField(null=True, editable=False)  # that a summary was written of
 
     class Meta:
         verbose_name_plural = "usage"
@@ -114,6 +115,11 @@ class Usage(models.Model):
                 fields=["day", "preset"],
                 condition=models.Q(preset__isnull=False),
                 name="usage_of_presets",
+            ),
+            models.Index(
+                fields=["conversation"],
+                condition=models.Q(conversation__isnull=False),
+                name="usage_of_summaries",
             ),
         ]
 
@@ -156,9 +162,11 @@ class Usage(models.Model):
         self.charge(user, upstream, model, asked_at=timezone.now())
         return self
 
-    def of_summary(self, key: UUID, user: int, upstream: Upstream, model: str) -> Self:
-        """Fill in whose summary had this cost, for booking; return self."""
-        self.message_id, self.kind = key, self.Kind.SUMMARY
+    def of_summary(
+        self, key: UUID, conversation: UUID, user: int, upstream: Upstream, model: str
+    ) -> Self:
+        """Fill in the conversation whose summary had this cost, for booking; return self."""
+        self.message_id, self.kind, self.conversation = key, self.Kind.SUMMARY, conversation
         self.charge(user, upstream, model, asked_at=timezone.now())
         return self
 

@@ -34,7 +34,7 @@ class ConversationQuerySet(FolderQuerySet["Conversation"]):
         return _or_not_here(self.filter(pk=pk, trashed_at=None).first())
 
     def with_usage(self) -> Self:
-        """Annotate with the usage and cost of the replies and the title; see `usage_sums`."""
+        """Annotate with the usage and cost of replies, title and summaries; see `usage_sums`."""
         return self.annotate(**usage_sums())
 
 
@@ -62,6 +62,7 @@ class Conversation(Titled, Askable, Branched, Erasable):
 
     # Set by `with_usage`.
     reply_count: int
+    summary_count: int
     total_tokens: int
     estimated_tokens: int
     upper_tokens: int

@@ -1,4 +1,4 @@
-"""What conversations cost: sums over the usage of their replies and titles."""
+"""What conversations cost: sums over the usage of their replies, titles and summaries."""
 
 from django.db import models
 from django.db.models.expressions import CombinedExpression
@@ -7,43 +7,43 @@ from django.db.models.functions import Coalesce
 from chatapp.models.billing.usage import AT_MOST, Usage
 from chatapp.models.conversations.messages import Message
 
+ALL = models.Q()
+BY_REPLY, BY_TITLE, BY_SUMMARY = "message__conversation", "message", "conversation"
+
 
 def usage_sums() -> dict[str, Coalesce | CombinedExpression | models.Exists]:
-    """Return the annotations of conversations with the usage and cost of replies and title.
+    """Return the annotations of conversations with their usage and cost.
 
-    `reply_count`, `total_tokens`, `estimated_tokens` (the estimated part of the total),
-    `upper_tokens` (the upper bound of that part) and `unknown_replies` (how many replies the total
-    leaves out); `total_cost` and `estimated_cost` in nano-dollars, of replies that had a price; and
-    `has_flagged`, whether an upstream's moderation flagged a message. All are subqueries, so that
-    joins of later filters do not multiply the sums.
+    `reply_count` and `summary_count`; `total_tokens`, `estimated_tokens` (the estimated part of
+    the total), `upper_tokens` (the upper bound of that part) and `unknown_replies` (how many
+    replies the total leaves out); `total_cost` and `estimated_cost` in nano-dollars, of what had a
+    price; and `has_flagged`, whether an upstream's moderation flagged a message. Sums include the
+    title and summaries. All are subqueries, so that joins of later filters do not multiply them.
     """
-    usage = Usage.objects.filter(message__conversation=models.OuterRef("pk"))
-    estimated = usage.filter(provenance=Usage.Provenance.ESTIMATED)
-    unknown = usage.filter(provenance=Usage.Provenance.UNKNOWN)
-    titles = Usage.objects.filter(pk=models.OuterRef("pk"), kind=Usage.Kind.TITLE)
-    guessed = titles.filter(provenance=Usage.Provenance.ESTIMATED)
+    estimated = models.Q(provenance=Usage.Provenance.ESTIMATED)
+    unknown = models.Q(provenance=Usage.Provenance.UNKNOWN)
     flagged = Message.objects.filter(conversation=models.OuterRef("pk"), is_flagged=True)
     return {
-        "reply_count": _of_conversation(usage, models.Count("pk")),
-        "total_tokens": _of_conversation(usage, models.Sum("total_tokens"))
-        + _of_title(titles, "total_tokens"),
-        "estimated_tokens": _of_conversation(estimated, models.Sum("total_tokens"))
-        + _of_title(guessed, "total_tokens"),
-        "upper_tokens": _of_conversation(estimated, models.Sum(AT_MOST))
-        + _of_title(guessed, AT_MOST),
-        "total_cost": _of_conversation(usage, models.Sum("cost"))
-        + Coalesce(_of_title(titles, "cost"), 0),
-        "estimated_cost": _of_conversation(estimated, models.Sum("cost"))
-        + Coalesce(_of_title(guessed, "cost"), 0),
-        "unknown_replies": _of_conversation(unknown, models.Count("pk")),
+        "reply_count": _number(BY_REPLY, models.Count("pk")),
+        "summary_count": _number(BY_SUMMARY, models.Count("pk")),
+        "total_tokens": _sum("total_tokens"),
+        "estimated_tokens": _sum("total_tokens", estimated),
+        "upper_tokens": _sum(AT_MOST, estimated),
+        "total_cost": _sum("cost"),
+        "estimated_cost": _sum("cost", estimated),
+        "unknown_replies": _number(BY_REPLY, models.Count("pk"), unknown),
         "has_flagged": models.Exists(flagged),
     }
 
 
-def _of_conversation(usage: "models.QuerySet[Usage]", number: models.Aggregate) -> Coalesce:
-    group = usage.order_by().values("message__conversation")
-    return Coalesce(models.Subquery(group.annotate(number=number).values("number")), 0)
+def _sum(figure: str | Coalesce, only: models.Q = ALL) -> CombinedExpression:
+    """Return the sum of a figure over all that was booked for a conversation."""
+    replies, title, summaries = (
+        _number(by, models.Sum(figure), only) for by in (BY_REPLY, BY_TITLE, BY_SUMMARY)
+    )
+    return replies + title + summaries
 
 
-def _of_title(usage: "models.QuerySet[Usage]", tokens: str | Coalesce) -> Coalesce:
-    return Coalesce(models.Subquery(usage.values_list(tokens)), 0)
+def _number(by: str, number: models.Aggregate, only: models.Q = ALL) -> Coalesce:
+    usage = Usage.objects.filter(only, **{by: models.OuterRef("pk")}).order_by()
+    return Coalesce(models.Subquery(usage.values(by).annotate(number=number).values("number")), 0)

@@ -18,7 +18,7 @@ MAX_NAME_LENGTH = 200  # characters of a name that a fact keeps, as in `sql/`
 class ConversationSums(models.Model):
     """The sums of a conversation's replies that are not deleted.
 
-    The cost is in nano-dollars and includes that of the title.
+    The cost is in nano-dollars and includes that of the title and of summaries.
     """
 
     conversation = models.OneToOneField(

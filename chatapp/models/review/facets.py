@@ -45,7 +45,7 @@ def before_migrating(
             cursor.execute(f"UPDATE {SUMS} SET is_whole = false")
 
 
-@after_migrate("ConversationSums", "characters")
+@after_migrate("Usage", "conversation")
 def after_migrating(connection: BaseDatabaseWrapper) -> None:
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
         if connection.vendor == "sqlite":

@@ -179,7 +179,8 @@ def _problem_of(reply: Reply, summary: str, is_over: bool) -> str:
 @transaction.atomic
 def _book(usage: Usage, planned: PlannedSummary, person: User) -> None:
     upstream: Upstream = planned.upstream
-    usage.of_summary(planned.key, person.pk, upstream, planned.model)
+    conversation = planned.conversation.pk
+    usage.of_summary(planned.key, conversation, person.pk, upstream, planned.model)
     usage.forget_erased_person()
     Usage.book([usage])
     settle([usage])

@@ -20,6 +20,7 @@ from chatapp.staff.review.criteria import replies_of
 from chatapp.staff.review.names import Names
 from chatapp.staff.review.reasons import BROKEN
 
+_BOOKED = ("conversation", "total_tokens", "cost")
 WITHOUT_SAYING = ("", "complete", "streaming")
 """Endings that a row does not mention."""
 
@@ -138,9 +139,11 @@ def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
     ):
         rows[pk].labels.append(label)
     titles = Usage.objects.filter(KeyIn(rows), kind=Usage.Kind.TITLE)
-    for title in titles.only("total_tokens", "cost"):
-        rows[title.pk].tokens += title.total_tokens or 0
-        rows[title.pk].cost += title.cost or 0
+    summaries = Usage.objects.filter(KeyIn(rows, "conversation"))
+    for booked in (*titles.only(*_BOOKED), *summaries.only(*_BOOKED)):
+        row = rows[booked.conversation or booked.pk]
+        row.tokens += booked.total_tokens or 0
+        row.cost += booked.cost or 0
     return [rows[key] for key in keys if key in rows]
 
 

@@ -31,18 +31,21 @@ class Spent:
     """
 
     total: Figures
+    summaries: int
     being_written: int  # replies, booked when they end
     copied: int  # replies, booked in the conversation they were written in
 
 
 def spent(conversation: Conversation) -> Spent:
-    """Return the usage of a conversation's replies and its title."""
+    """Return the usage of a conversation's replies, its title and its summaries."""
     replies = _figures(Usage.objects.filter(message__conversation=conversation))
     title = _figures(Usage.objects.filter(pk=conversation.pk))
+    summaries = _figures(Usage.objects.filter(conversation=conversation.pk))
     streaming = conversation.messages.streaming()
     unbooked = conversation.messages.filter(_FIRST_CHOICE, role=Message.Role.ASSISTANT, usage=None)
     copied = unbooked.exclude(ending=Message.STREAMING)
-    return Spent(added([replies, title], SUMS), streaming.count(), copied.count())
+    total = added([replies, title, summaries], SUMS)
+    return Spent(total, summaries["booked"], streaming.count(), copied.count())
 
 
 def _figures(rows: QuerySet[Usage]) -> Figures:

@@ -197,8 +197,13 @@ def test_cost_sums_include_what_had_a_price(conversation: Conversation, gateway:
         priced(gateway, 10, 20)
     title = Usage.counted(Usage.Provenance.ESTIMATED, TokenUsage(1, 1, 2))
     Usage.book([title.of_title(conversation.pk, conversation.user_id, gateway, MODEL)])
+    for provenance in (Usage.Provenance.REPORTED, Usage.Provenance.ESTIMATED):
+        summary = Usage.counted(provenance, TokenUsage(1, 2, 3))
+        summary.of_summary(uuid4(), conversation.pk, conversation.user_id, gateway, MODEL)
+        Usage.book([summary])
     found = Conversation.objects.with_usage().get()
-    assert (found.total_cost, found.estimated_cost) == (220, 220)
+    assert (found.total_cost, found.estimated_cost) == (320, 270)
+    assert found.summary_count == 2
 
 
 def test_sums_include_the_upper_bound_of_estimates(

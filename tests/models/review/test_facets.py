@@ -82,6 +82,7 @@ def expect_consistent() -> None:
         replies = one.messages.filter(role="assistant", deleted_at=None).select_related("usage")
         costs = [reply.usage.cost or 0 for reply in replies if hasattr(reply, "usage")]
         costs += [title.cost or 0 for title in Usage.objects.filter(pk=one.pk)]
+        costs += [summary.cost or 0 for summary in Usage.objects.filter(conversation=one.pk)]
         day = one.updated_at.astimezone(UTC).date()
         assert (one.sums.used_on, one.sums.replies) == (day, len(replies))
         assert one.sums.cost == sum(costs)
@@ -111,7 +112,18 @@ steps = st.tuples(
                 "delete",
                 "restore",
             ),
-            *("rate", "title", "age", "complete", "purge", "erase", "call", "write", "flag"),
+            *(
+                "rate",
+                "title",
+                "summarise",
+                "age",
+                "complete",
+                "purge",
+                "erase",
+                "call",
+                "write",
+                "flag",
+            ),
         ]
     ),
     st.integers(0, 1),
@@ -165,6 +177,11 @@ class Walk:
             title = Usage.nothing().of_title(pk, self.user.pk, self.gateway, model)
             title.cost = number
             Usage.book([title])
+        elif step == "summarise":
+            summary = Usage.nothing()
+            summary.of_summary(uuid4(), pk, self.user.pk, self.gateway, model)
+            summary.cost = number
+            Usage.book([summary])
         elif step == "age":
             used = timezone.now() - timedelta(days=number % 3)
             Conversation.objects.filter(pk=pk).update(updated_at=used)
@@ -295,7 +312,7 @@ def test_deleting_a_person_deletes_their_sums_and_facts(asked: Conversation, ali
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("step", ["title", "complete", "age"])
+@pytest.mark.parametrize("step", ["title", "summarise", "complete", "age"])
 def test_a_write_during_the_deletion_of_a_conversation_leaves_nothing_behind(
     asked: Conversation, alice: User, step: str
 ) -> None:

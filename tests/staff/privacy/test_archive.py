@@ -107,6 +107,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
             "message", "user", "upstream", "day", "cache_write_tokens", "prompt_audio_tokens",
             "completion_audio_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens",
             "upper_prompt_tokens", "upper_completion_tokens", "price", "preset",
+            "conversation",
         },
     },
     "chatapp.User": {

@@ -113,16 +113,20 @@ def test_deleted_replies_are_not_counted(ritas: Client, begin: Begin) -> None:
     assert found(ritas, characters=len(PROMPT) + 1) == []
 
 
-def test_the_cost_of_the_title_counts_in_row_and_filter(
+def test_the_costs_of_title_and_summaries_count_in_row_and_filter(
     ritas: Client, begin: Begin, alice: User, connected: Upstream
 ) -> None:
     conversation = begin(cost=10**7)
     title = Usage.nothing().of_title(conversation.pk, alice.pk, connected, "small")
-    title.cost = 10**7
-    Usage.book([title])
-    assert "$0.02" in words(rows(ritas)[0])[1]
-    assert found(ritas, cost="0.02") == [str(conversation.pk)]
-    assert found(ritas, cost="0.020000001") == []
+    summary = Usage.nothing()
+    summary.of_summary(uuid4(), conversation.pk, alice.pk, connected, "small")
+    title.cost = summary.cost = 10**7
+    Usage.book([title, summary])
+    assert "$0.03" in words(rows(ritas)[0])[1]
+    assert found(ritas, cost="0.03") == [str(conversation.pk)]
+    assert found(ritas, cost="0.030000001") == []
+    page = ritas.get(f"/review/{conversation.pk}/").text
+    assert "include 1 summary of the chat" in " ".join(page.split())
 
 
 def test_trashed_temporary_and_closed_chats_are_not_listed(ritas: Client, begin: Begin) -> None:

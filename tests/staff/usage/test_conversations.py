@@ -38,6 +38,13 @@ def cost(
     return reply
 
 
+def summary_of(conversation: Conversation, upstream: Upstream, cost: int) -> Usage:
+    usage = Usage.counted(Provenance.REPORTED, TokenUsage(10, 1, 11))
+    usage.of_summary(uuid4(), conversation.pk, conversation.user_id, upstream, "m")
+    usage.cost = cost
+    return usage
+
+
 def page_text(client: Client, conversation: Conversation) -> str:
     answer = client.get(f"{conversation.get_absolute_url()}usage/")
     assert answer.status_code == 200
@@ -62,12 +69,16 @@ def test_all_branches_count_and_cached_and_reasoning_tokens_are_shown_as_parts(
                 prompt_tokens=2,
                 completion_tokens=3,
                 cost=10**8,
-            )
+            ),
+            *(summary_of(sky, connected, cost) for cost in (10**8, 2 * 10**8)),
         ]
     )
     page = page_text(alices, sky)
-    assert "Usage of “ Sky ” Replies 3 plus a title Tokens in 2,236 including 1,000" in page
-    assert "Tokens out 2,308 including 250 reasoning Cost $1.85 Includes all" in page
+    assert (
+        "Usage of “ Sky ” Replies 3 plus a title and 2 summaries Tokens in 2,256 including 1,000"
+        in page
+    )
+    assert "Tokens out 2,310 including 250 reasoning Cost $2.15 Includes all" in page
 
 
 def test_estimated_and_unknown_usage_is_marked_as_such(
@@ -82,7 +93,7 @@ def test_estimated_and_unknown_usage_is_marked_as_such(
     page = page_text(alices, sky)
     assert "Tokens in At least 111 Tokens out At least 222 Cost At least $0.75" in page
     assert "because the provider reported no usage: 300 tokens and $0.25 of the cost." in page
-    assert "Tokens unknown for 1, cost unknown for 2 of 4 replies and titles." in page
+    assert "Tokens unknown for 1, cost unknown for 2 of 4 replies, titles and summaries." in page
 
 
 def test_a_free_reply_is_not_shown_as_unknown(

@@ -235,7 +235,7 @@ def test_estimated_and_unknown_usage_is_shown_in_words_and_in_the_chart(
     page = page_text(olives, "/usage/?measure=tokens")
     assert "<small>at least</small>&#32;500</span>" in page
     assert "because the provider reported no usage: 200 tokens." in page
-    assert "The cost is unknown for 2 of 3 replies and titles." in page
+    assert "The cost is unknown for 2 of 3 replies, titles and summaries." in page
     assert 'class="shade-1" x="97.0%" y="0.0%" width="2.67%" height="100.0%"' in page
     assert 'fill="url(#estimated)" x="97.0%" y="0.0%" width="2.67%" height="40.0%"' in page
     assert '<rect class="shade-unknown" x="97.0%" width="2.67%"' in page
@@ -256,7 +256,10 @@ def test_an_unknown_cost_is_a_dash_with_a_link_to_set_the_price(
     page = page_text(olives)
     assert "<small>at least</small>&#32;$1.00" in page
     assert "$0.00" not in page.partition("<table")[2]
-    assert "The cost is unknown for 4 of 5 replies and titles. These models have no price:" in page
+    assert (
+        "The cost is unknown for 4 of 5 replies, titles and summaries. These models have no price:"
+        in page
+    )
     link = f'<a href="/limits/prices/new/?upstream={connected.pk}&amp;model=new"'
     assert page.count(link) == page.count(">Set price<") == 2  # below the chart and in its row
     own = page_text(alices, "/usage/me/")

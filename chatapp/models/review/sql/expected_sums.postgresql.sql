@@ -18,7 +18,11 @@ SELECT
     SELECT booked.cost
     FROM chatapp_usage AS booked
     WHERE booked.message_id = conversation.id AND booked.kind = 'title'
-  ), 0) AS cost,
+  ), 0) + (
+    SELECT coalesce(sum(booked.cost), 0)
+    FROM chatapp_usage AS booked
+    WHERE booked.conversation = conversation.id
+  ) AS cost,
   (
     SELECT coalesce(sum(char_length(said.content) + (
       SELECT coalesce(sum(char_length(round.text #>> '{}')), 0)

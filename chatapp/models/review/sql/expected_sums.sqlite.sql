@@ -18,7 +18,11 @@ SELECT
     SELECT booked.cost
     FROM chatapp_usage AS booked
     WHERE booked.message_id = conversation.id AND booked.kind = 'title'
-  ), 0) AS cost,
+  ), 0) + (
+    SELECT coalesce(sum(booked.cost), 0)
+    FROM chatapp_usage AS booked
+    WHERE booked.conversation = conversation.id
+  ) AS cost,
   (
     SELECT coalesce(sum(length(said.content) + (
       SELECT coalesce(sum(length(json_extract(round.value, '$.content'))), 0)

@@ -303,11 +303,11 @@ AFTER DELETE ON chatapp_message
 FOR EACH ROW WHEN (OLD.deleted_at IS NULL AND OLD.ending <> 'streaming')
 EXECUTE FUNCTION chatapp_facts_text_went();
 
--- Costs: the message of a title's usage is the conversation.
+-- Costs: the message of a title's usage is the conversation; a summary's usage names it.
 
 CREATE OR REPLACE FUNCTION chatapp_facts_usage_came() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  its_conversation uuid := CASE WHEN NEW.kind = 'title' THEN NEW.message_id ELSE (
+  its_conversation uuid := CASE NEW.kind WHEN 'title' THEN NEW.message_id WHEN 'recap' THEN NEW.conversation ELSE (
     SELECT conversation_id FROM chatapp_message
     WHERE id = NEW.message_id AND role = 'assistant' AND deleted_at IS NULL
   ) END;
@@ -336,7 +336,7 @@ EXECUTE FUNCTION chatapp_facts_usage_came();
 
 CREATE OR REPLACE FUNCTION chatapp_facts_usage_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  its_conversation uuid := CASE WHEN NEW.kind = 'title' THEN NEW.message_id ELSE (
+  its_conversation uuid := CASE NEW.kind WHEN 'title' THEN NEW.message_id WHEN 'recap' THEN NEW.conversation ELSE (
     SELECT conversation_id FROM chatapp_message
     WHERE id = NEW.message_id AND role = 'assistant' AND deleted_at IS NULL
   ) END;
@@ -365,7 +365,7 @@ EXECUTE FUNCTION chatapp_facts_usage_changed();
 
 CREATE OR REPLACE FUNCTION chatapp_facts_usage_went() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  its_conversation uuid := CASE WHEN OLD.kind = 'title' THEN OLD.message_id ELSE (
+  its_conversation uuid := CASE OLD.kind WHEN 'title' THEN OLD.message_id WHEN 'recap' THEN OLD.conversation ELSE (
     SELECT conversation_id FROM chatapp_message
     WHERE id = OLD.message_id AND role = 'assistant' AND deleted_at IS NULL
   ) END;

@@ -187,7 +187,7 @@ BEGIN
   WHERE conversation_id = OLD.conversation_id;
 END;
 
--- Costs: the message of a title's usage is the conversation.
+-- Costs: the message of a title's usage is the conversation; a summary's usage names it.
 
 CREATE TRIGGER chatapp_facts_usage_came
 AFTER INSERT ON chatapp_usage
@@ -195,7 +195,7 @@ WHEN NEW.cost <> 0
 BEGIN
   UPDATE chatapp_conversationsums
   SET cost = cost + NEW.cost
-  WHERE conversation_id = CASE WHEN NEW.kind = 'title' THEN NEW.message_id ELSE (
+  WHERE conversation_id = CASE NEW.kind WHEN 'title' THEN NEW.message_id WHEN 'recap' THEN NEW.conversation ELSE (
     SELECT conversation_id FROM chatapp_message
     WHERE id = NEW.message_id AND role = 'assistant' AND deleted_at IS NULL
   ) END;
@@ -207,7 +207,7 @@ WHEN coalesce(NEW.cost, 0) <> coalesce(OLD.cost, 0)
 BEGIN
   UPDATE chatapp_conversationsums
   SET cost = cost + coalesce(NEW.cost, 0) - coalesce(OLD.cost, 0)
-  WHERE conversation_id = CASE WHEN NEW.kind = 'title' THEN NEW.message_id ELSE (
+  WHERE conversation_id = CASE NEW.kind WHEN 'title' THEN NEW.message_id WHEN 'recap' THEN NEW.conversation ELSE (
     SELECT conversation_id FROM chatapp_message
     WHERE id = NEW.message_id AND role = 'assistant' AND deleted_at IS NULL
   ) END;
@@ -219,7 +219,7 @@ WHEN OLD.cost <> 0
 BEGIN
   UPDATE chatapp_conversationsums
   SET cost = cost - OLD.cost
-  WHERE conversation_id = CASE WHEN OLD.kind = 'title' THEN OLD.message_id ELSE (
+  WHERE conversation_id = CASE OLD.kind WHEN 'title' THEN OLD.message_id WHEN 'recap' THEN OLD.conversation ELSE (
     SELECT conversation_id FROM chatapp_message
     WHERE id = OLD.message_id AND role = 'assistant' AND deleted_at IS NULL
   ) END;

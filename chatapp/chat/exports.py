@@ -173,6 +173,7 @@ def _left_out(conversation: Conversation) -> dict[str, object]:
                 "upstream": cut.upstream.name if cut.upstream else "",
                 "model": cut.model,
                 "is_edited": cut.is_edited,
+                "is_lifted": cut.is_lifted,
                 "created_at": cut.created_at.isoformat(),
             }
             for cut in cuts.order_by("created_at")

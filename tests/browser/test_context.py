@@ -132,6 +132,15 @@ def test_a_summary_is_written_edited_and_taken_along_on_a_phone(
         expect(summary).to_contain_text("edited by you")
         expect(tab.message).to_have_value("x" * 1600)
         assert page.evaluate("document.documentElement.scrollWidth") == 390
+        summary.get_by_role("button", name="Send it again").press("Enter")
+        kept = page.get_by_role("region", name="Summary")
+        kept.get_by_text("Summary by beta, edited by you").click()
+        expect(kept).to_contain_text("We spoke about numbers.")
+        expect(page.locator("[data-cut]")).to_have_count(0)
+        assert violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        kept.get_by_role("button", name="Send the summary instead").press("Enter")
+        expect(summary.get_by_role("button", name="Send it again")).to_be_focused()
 
         tab.message.fill("x" * 3200)
         large.script(*said("All that."))

@@ -81,7 +81,7 @@ async def test_an_export_says_what_is_left_out_and_contains_the_summary(
     left_out: Any = line["left_out"]
     [cut] = left_out
     assert (cut["through"], cut["summary"]) == (str(reply.pk), "So far")
-    assert (cut["model"], cut["is_edited"]) == ("m", False)
+    assert (cut["model"], cut["is_edited"], cut["is_lifted"]) == ("m", False, False)
 
 
 async def test_an_export_says_which_model_failed_before_another_answered(

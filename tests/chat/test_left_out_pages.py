@@ -3,7 +3,16 @@
 import pytest
 from django.test import Client
 
-from chatapp.models import ContextCut, Conversation, LeaveOut, Message, Upstream, User
+from chatapp.models import (
+    ContextCut,
+    Conversation,
+    EditSummary,
+    LeaveOut,
+    Message,
+    SendAgain,
+    Upstream,
+    User,
+)
 from tests.support.page import parse
 from tests.support.stored import answered
 
@@ -57,6 +66,21 @@ def test_a_branch_that_does_not_go_through_the_cut_is_not_marked(
     _, other = answered(conversation, gateway, "Otherwise", messages[3])
     assert LINE not in shown(alices, messages, f"?at={other.pk}")
     assert "Otherwise" in shown(alices, messages, f"?at={other.pk}")
+
+
+def test_a_kept_summary_is_shown_where_it_could_be_used_again(
+    alices: Client, alice: User, messages: list[Message]
+) -> None:
+    LeaveOut(messages[0].conversation_id, message=messages[69].pk).store(alice)
+    kept = ContextCut.objects.get()
+    EditSummary(kept.pk, "About <i>larks</i>").store(alice)
+    SendAgain(kept.pk).store(alice)
+    page = shown(alices, messages)
+    assert page.index("To 34") < page.index("its summary is kept") < page.index("To 35")
+    assert "About &lt;i&gt;larks&lt;/i&gt;" in page
+    assert "data-cut" not in page
+    LeaveOut(messages[0].conversation_id, message=messages[71].pk).store(alice)
+    assert "its summary is kept" not in shown(alices, messages)  # it would change nothing
 
 
 def test_the_composer_knows_how_much_is_still_sent(

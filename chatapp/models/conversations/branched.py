@@ -12,7 +12,7 @@ from chatapp.models.conversations.branch_history import (
     branch_history,
     branch_history_until,
 )
-from chatapp.models.conversations.context_cuts import Cuts, cuts_of, last_cut
+from chatapp.models.conversations.context_cuts import Cuts, cuts_of, last_cut, lifted_cuts
 from chatapp.models.conversations.messages import Message, streaming_in
 from chatapp.models.conversations.thread_pages import ThreadPage
 from chatapp.models.refusals import NotHere
@@ -127,7 +127,8 @@ class Branched(models.Model):
         page = self._page(through, streaming)
         if not self.cut_changes:
             return page
-        return replace(page, cut=last_cut(self.pk, page.end.pk if page.end else None))
+        cut = last_cut(self.pk, page.end.pk if page.end else None)
+        return replace(page, cut=cut, lifted=lifted_cuts(self.pk))
 
     def _page(self, through: uuid.UUID | None, streaming: Sequence[Message]) -> ThreadPage:
         end = branches.end(self.pk, through, self.active_leaf)

@@ -3,7 +3,8 @@
 A cut belongs to a reply. In branches that go through this reply, everything up to and including it
 is left out; of several cuts on a branch, the last one counts. A cut without a message stands at the
 beginning of a conversation that goes on from another one, whose summary it holds. Cuts never move
-by themselves, so the beginning of a request stays the same from turn to turn.
+by themselves, so the beginning of a request stays the same from turn to turn. A lifted one leaves
+nothing out; it only keeps a summary that was paid for, until the person uses it again.
 """
 
 import uuid
@@ -24,7 +25,7 @@ SUMMARISED = "This is a summary of what we wrote before:\n\n{}"
 UNDERSTOOD = "Thank you. I will go on from there."
 LAST_CUT = """
 SELECT cut.id FROM upwards JOIN chatapp_contextcut AS cut ON cut.message_id = upwards.id
-ORDER BY depth LIMIT 1
+WHERE NOT cut.is_lifted ORDER BY depth LIMIT 1
 """
 
 
@@ -43,6 +44,7 @@ class ContextCut(models.Model):
     )
     model = models.CharField(max_length=200, default="")
     is_edited = models.BooleanField(default=False)
+    is_lifted = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -77,7 +79,8 @@ class ContextCut(models.Model):
 
 
 class Cuts(NamedTuple):
-    """The cuts of a conversation by their messages, and how often they had changed."""
+    """The cuts of a conversation by their messages, without lifted ones, and how often they had
+    changed."""
 
     changes: int = 0
     by_message: Mapping[uuid.UUID | None, ContextCut] = {}
@@ -104,10 +107,10 @@ def copy_cuts(
 
 
 def cuts_of(conversation: uuid.UUID, changes: int) -> Cuts:
-    """Return the cuts of a conversation; no query if there never were any."""
+    """Return the cuts that count in a conversation; no query if there never were any."""
     if not changes:
         return NO_CUTS
-    found = ContextCut.objects.filter(conversation=conversation)
+    found = ContextCut.objects.filter(conversation=conversation, is_lifted=False)
     return Cuts(changes, {cut.message_id: cut for cut in found})
 
 
@@ -126,8 +129,16 @@ def beginnings_of(conversations: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
 
 def last_cut(conversation: uuid.UUID, end: uuid.UUID | None) -> ContextCut | None:
     """Return the cut that counts on the branch that ends with this message."""
-    cuts = ContextCut.objects.select_related("message", "upstream")
-    cuts = cuts.defer("message__logprobs", "upstream__api_key")
     if end and (found := rows(branches.WALK + LAST_CUT, (end, None, branches.ANY))):
-        return cuts.get(pk=branches.uuid_of(found[0][0]))
-    return cuts.filter(conversation=conversation, message=None).first()
+        return _shown().get(pk=branches.uuid_of(found[0][0]))
+    return _shown().filter(conversation=conversation, message=None).first()
+
+
+def lifted_cuts(conversation: uuid.UUID) -> list[ContextCut]:
+    """Return the cuts that only keep their summaries."""
+    return list(_shown().filter(conversation=conversation, is_lifted=True))
+
+
+def _shown() -> "models.QuerySet[ContextCut]":
+    cuts = ContextCut.objects.select_related("message", "upstream")
+    return cuts.defer("message__logprobs", "upstream__api_key")

@@ -48,7 +48,7 @@ class LeaveOut:
     """A request not to send the oldest part of a branch any more.
 
     `message` is the last reply to leave out. Without one, as much is left out as a model needs to
-    take the branch through `through`.
+    take the branch through `through`. If a summary of just that part was kept, it is used again.
     """
 
     conversation: uuid.UUID
@@ -66,19 +66,21 @@ class LeaveOut:
 
 @dataclass(frozen=True)
 class SendAgain:
-    """A request to send what a cut leaves out; its summary is deleted."""
+    """A request to send what a cut leaves out; its summary is kept."""
 
     cut: uuid.UUID
 
     @transaction.atomic
     def store(self, user: User) -> Conversation:
-        """Delete the cut. Raises `Refused`."""
+        """Lift the cut, or delete it if it has no summary. Raises `Refused`."""
         found = owned_cut(user, self.cut)
         if found.message_id is None:
             raise Refused("This chat begins with its summary. Edit it, or start a new chat.")
-        _refuse_held(found)
-        found.delete()
-        index_again(found)
+        if found.summary:
+            found.is_lifted = True
+            found.save(update_fields=["is_lifted"])
+        else:
+            found.delete()
         return changed(found.conversation)
 
 
@@ -96,7 +98,8 @@ class EditSummary:
             raise Refused(TOO_LONG.format(most=MAX_SUMMARY, count=len(self.summary)))
         found = owned_cut(user, self.cut)
         if found.summary != self.summary:
-            _refuse_held(found)
+            if found.summary:
+                refuse_held(found.conversation.user_id, found.conversation_id)
             found.summary, found.is_edited = self.summary, True
             found.save(update_fields=["summary", "is_edited"])
             index_again(found)
@@ -110,21 +113,23 @@ def cut(
     upstream: Upstream | None = None,
     model: str = "",
 ) -> ContextCut:
-    """Leave out everything up to this reply. Call it in a transaction. Raises `Refused`."""
+    """Leave out everything up to this reply. Call it in a transaction. Raises `Refused`.
+
+    A summary that was kept there is used again.
+    """
     last = locked_message(user, message)
     if last.is_prompt or last.is_streaming:
         raise Refused(NOT_A_REPLY)
     if last.children.filter(is_continuation=True, deleted_at=None).exists():
         raise Refused(CONTINUES)
-    if ContextCut.objects.filter(message=last).exists():
+    found = ContextCut.objects.filter(message=last).first()
+    made = found or ContextCut(conversation=last.conversation, message=last)
+    if found and (found.summary if summary else not found.is_lifted):
         raise Refused(LEFT_OUT)
-    made = ContextCut.objects.create(
-        conversation=last.conversation,
-        message=last,
-        summary=summary,
-        upstream=upstream,
-        model=model,
-    )
+    made.is_lifted = False
+    if summary:
+        made.summary, made.upstream, made.model = summary, upstream, model
+    made.save()
     if summary:
         index_again(made)
     changed(last.conversation)
@@ -155,12 +160,6 @@ def owned_cut(user: User, pk: uuid.UUID) -> ContextCut:
         raise Refused(NO_CUT)
     own.conversation = Conversation.held(user, own.conversation_id)
     return own
-
-
-def _refuse_held(cut: ContextCut) -> None:
-    """Raise `UnderLegalHold` if a summary may not be lost."""
-    if cut.summary:
-        refuse_held(cut.conversation.user_id, cut.conversation_id)
 
 
 def oldest_part(

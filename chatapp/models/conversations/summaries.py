@@ -21,6 +21,7 @@ from chatapp.upstream.wire.estimates import PromptSize
 
 MIN_SUMMARY = 500  # tokens that limits must leave for one
 CONTINUED = " (continued)"
+IS_KEPT = "This part has a summary already. Choose “Send the summary instead” in the chat."
 NOTHING_YET = "There is nothing to summarise yet."
 
 
@@ -55,7 +56,10 @@ class Summarise:
     def _last(self, conversation: Conversation) -> uuid.UUID:
         """Return the last reply to summarise; for a new chat, the last one with an answer."""
         if not self.for_new:
-            return oldest_part(conversation, self.through, self.sent_to or self.by)
+            last = oldest_part(conversation, self.through, self.sent_to or self.by)
+            if ContextCut.objects.filter(message=last).exclude(summary="").exists():
+                raise Refused(IS_KEPT)
+            return last
         end = conversation.standing(self.through).end
         history = conversation.history_until(end.pk) if end else None
         while history and history.end:

@@ -37,6 +37,7 @@ class ThreadPage:
     has_later: bool = False
     follows: bool = False  # it only continues what a page has already
     cut: ContextCut | None = None  # what is left out of the branch
+    lifted: Sequence[ContextCut] = ()  # with summaries that could be used again, on any branch
 
     @property
     def head(self) -> Message | None:

@@ -237,7 +237,7 @@ class Continuation:
             raise Refused(GONE)
         if not reply.can_be_continued:
             raise Refused("That reply is complete or still being written. Nothing to continue.")
-        if ContextCut.objects.filter(message=reply).exists():
+        if ContextCut.objects.filter(message=reply, is_lifted=False).exists():
             raise Refused("That reply is not sent to the model. Send it again first.")
         if reply.children.filter(deleted_at=None).exclude(pk=self.id or reply.pk).exists():
             raise Refused("The chat has moved on since that reply. Reload the page.")

@@ -58,14 +58,18 @@ class ThreadParts:
 
 
 def _with_cut(view: ThreadPage, parts: Iterable[str | UUID]) -> Iterator[str | UUID]:
-    """Yield drawn messages, and the place from which on they are sent to the model."""
+    """Yield drawn messages, the place from which on they are sent to the model, and kept
+    summaries."""
     cut, thread = view.cut, view.thread
+    lifted = {one.message_id: one for one in view.lifted}
     if cut and cut.message_id is None and not (view.has_earlier or view.follows):
         yield _cut_html(cut)
     for message, drawn in zip(thread, parts, strict=True):
         yield drawn
         if cut and message.pk == cut.message_id:
             yield _cut_html(cut)
+        elif message.pk in lifted and not (cut and cut.is_after(message)):
+            yield _cut_html(lifted[message.pk])
     if cut and thread and thread[-1].pk != cut.message_id and cut.is_after(thread[-1]):
         yield draw("chat/_context_below.html", {})
 
@@ -91,9 +95,11 @@ def _targets(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def _cut_targets(view: ThreadPage) -> Iterator[str]:
-    """Yield the selector of the cut if it is drawn again with its message."""
-    if view.cut and any(message.pk == view.cut.message_id for message in view.thread):
-        yield f"#cut-{view.cut.pk}"
+    """Yield the selectors of the cuts that are drawn again with their messages."""
+    drawn = {message.pk for message in view.thread}
+    for cut in (*filter(None, [view.cut]), *view.lifted):
+        if cut.message_id in drawn:
+            yield f"#cut-{cut.pk}"
 
 
 def thread_html(view: ThreadPage, html_of: HtmlOf, live: Collection[ReplyView] = ()) -> SafeString:

@@ -19,6 +19,7 @@ from chatapp.models import (
     Refused,
     Restoration,
     SendAgain,
+    Summarise,
     Upstream,
     User,
 )
@@ -91,6 +92,49 @@ def test_a_summary_stands_in_the_place_of_what_is_left_out(
     assert cut.is_edited
     EditSummary(cut.pk, "").store(carol)
     assert contents(conversation) == before[18:]
+
+
+def test_a_summary_that_is_not_sent_any_more_is_kept_and_can_be_used_again(
+    carol: User, conversation: Conversation, turns: list[Message]
+) -> None:
+    before = contents(conversation)
+    cut = leave_out(carol, turns[13], "We counted to six.")
+    with_summary = contents(conversation)
+    SendAgain(cut.pk).store(carol)
+    SendAgain(cut.pk).store(carol)  # from another tab
+    assert contents(conversation) == before
+    conversation.refresh_from_db()
+    page = conversation.view()
+    assert (page.cut, list(page.lifted)) == (None, [cut])
+    LeaveOut(conversation.pk, message=turns[13].pk).store(carol)
+    assert contents(conversation) == with_summary
+    assert conversation.view().cut == cut
+    with pytest.raises(Refused, match="left out already"):
+        LeaveOut(conversation.pk, message=turns[13].pk).store(carol)
+
+
+def test_a_summary_that_is_kept_is_not_written_again(
+    carol: User, conversation: Conversation, gateway: Upstream, turns: list[Message]
+) -> None:
+    model = ModelChoice(gateway.pk, MODEL)
+    planned = Summarise(conversation.pk, model).begin(carol, uuid4())
+    planned.store(carol, "So far")
+    SendAgain(ContextCut.objects.get().pk).store(carol)
+    with pytest.raises(Refused, match="has a summary already"):
+        Summarise(conversation.pk, model).begin(carol, uuid4())
+    assert Summarise(conversation.pk, model, for_new=True).begin(carol, uuid4())
+
+
+def test_a_summary_joins_a_cut_that_was_made_while_it_was_written(
+    carol: User, conversation: Conversation, gateway: Upstream, turns: list[Message]
+) -> None:
+    planned = Summarise(conversation.pk, ModelChoice(gateway.pk, MODEL)).begin(carol, uuid4())
+    LeaveOut(conversation.pk).store(carol)
+    planned.store(carol, "So far")
+    [cut] = ContextCut.objects.all()
+    assert (cut.message_id, cut.summary, cut.model) == (planned.message, "So far", MODEL)
+    with pytest.raises(Refused, match="left out already"):
+        planned.store(carol, "Written at the same time")
 
 
 @pytest.mark.parametrize("summary", ["", "We counted."])
@@ -195,6 +239,11 @@ def test_a_fork_leaves_out_the_same(
     assert contents(fork)[1:] == [UNDERSTOOD, "3", "To 3", "4", "To 4"]
     [copied] = fork.context_cuts.all()
     assert copied.summary == "So far"
+    SendAgain(copied.pk).store(carol)
+    assert len(contents(fork)) == 10
+    [kept] = forked(carol, fork.messages.last().pk).context_cuts.all()  # type: ignore[union-attr]
+    assert kept.is_lifted
+    LeaveOut(fork.pk, message=copied.message_id).store(carol)
     before = contents(fork)
     SendAgain(ContextCut.objects.get(message=turns[5]).pk).store(carol)
     assert contents(fork) == before
@@ -316,9 +365,9 @@ def test_a_summary_under_a_legal_hold_stays_as_it_is(
 ) -> None:
     plain, cut = leave_out(carol, turns[5]), leave_out(carol, turns[7], "Evidence")
     LegalHold.begin(carol, conversation.pk, "A matter", carol)
-    for request in (SendAgain(cut.pk), EditSummary(cut.pk, "Nothing")):
-        with pytest.raises(UnderLegalHold):
-            request.store(carol)
+    with pytest.raises(UnderLegalHold):
+        EditSummary(cut.pk, "Nothing").store(carol)
+    SendAgain(cut.pk).store(carol)
     SendAgain(plain.pk).store(carol)
     leave_out(carol, turns[9])
     cut.refresh_from_db()

@@ -63,7 +63,8 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
     "chatapp.Memory": {"account.json": {"about", "answers", "is_on"}, "": {"user"}},
     "chatapp.ContextCut": {
         "conversations.jsonl": {
-            "conversation", "message", "summary", "upstream", "model", "is_edited", "created_at",
+            "conversation", "message", "summary", "upstream", "model", "is_edited", "is_lifted",
+            "created_at",
         },
         "": {"id"},
     },

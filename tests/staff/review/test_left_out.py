@@ -35,6 +35,10 @@ def test_a_reviewer_sees_what_is_left_out_and_the_summary(
     assert "is not sent to models" in page
     assert "About &lt;b&gt;larks&lt;/b&gt;" in page
     assert "edited by the person" in page
+    ContextCut.objects.update(is_lifted=True)
+    page = ritas.get(path).text
+    assert "was not sent to models for a time" in page
+    assert "larks" in page
 
 
 def test_a_reviewer_sees_the_summary_with_which_a_chat_begins(

@@ -62,13 +62,15 @@ class Step:
 class ShownThread:
     """What a tab shows: a conversation, its last message, that message's ending.
 
-    `later` is true if the page has a link to later messages.
+    `later` is true if the page has a link to later messages, and `summary` if it says that a
+    summary is being written.
     """
 
     conversation: UUID
     head: UUID | None = None
     ending: str = ""
     later: bool = False
+    summary: bool = False
 
 
 class AskForm(forms.Form):
@@ -316,6 +318,7 @@ class WatchForm(forms.Form):
     head = forms.UUIDField(required=False)
     ending = forms.CharField(required=False)
     later = forms.BooleanField(required=False)
+    summary = forms.BooleanField(required=False)
 
     @property
     def parsed(self) -> ShownThread | None:

@@ -16,9 +16,11 @@ from chatapp.models import (
     Summarise,
     User,
 )
-from chatapp.realtime.viewers import Viewer, show_to
+from chatapp.realtime.viewers import Viewer
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments
+
+IN_THE_LIST = "The summary is ready, at the beginning of a new chat. You find it in the list."
 
 
 async def change(viewer: Viewer, request: LeaveOut | SendAgain | EditSummary) -> None:
@@ -31,39 +33,37 @@ async def summarise(viewer: Viewer, request: Summarise) -> None:
     """Begin to write a summary; raises `Refused`."""
     if worker().draining.has_begun:
         raise Refused("The server is restarting. Try again in a moment.")
-    worker().summaries.check_free(viewer.user_id)
-    await offered_models([request.by], viewer.user_id)
 
     def begin(user: User) -> tuple[User, PlannedSummary]:
         return user, request.begin(user, worker().id)
 
-    person, planned = await written(viewer, begin)
+    with worker().summaries.beginning(viewer.user_id):
+        await offered_models([request.by], viewer.user_id)
+        person, planned = await written(viewer, begin)
 
-    async def ended(conversation: Conversation) -> None:
-        if planned.for_new:
-            await _open(viewer, conversation)
-        else:
+        async def show_stored(conversation: Conversation) -> str:
+            if planned.for_new:
+                return await _open(viewer, planned.conversation.pk, conversation)
             worker().thread_changed(conversation.user_id, conversation.pk)
+            return ""
 
-    async def failed(sentence: str) -> None:
-        await viewer.show(fragments.problem_fragment(sentence))
-
-    worker().summaries.check_free(viewer.user_id)
-    worker().summaries.start(planned, person, _report, ended, failed)
+        worker().summaries.start(planned, person, viewer, show_stored)
 
 
 def cancel(viewer: Viewer, conversation: UUID) -> None:
-    """Cancel the summary that is being written of this conversation."""
-    worker().summaries.cancel(viewer.user_id, conversation)
+    """Cancel the summary that is being written of this conversation, in any process."""
+    worker().summaries.stop(viewer.user_id, conversation)
 
 
-async def _report(planned: PlannedSummary, words: int | None) -> None:
-    showing = worker().viewers.showing(planned.conversation.pk)
-    await show_to(list(showing), fragments.summary_progress_fragment(planned, words))
+async def _open(viewer: Viewer, before: UUID, conversation: Conversation) -> str:
+    """Show a new conversation in the lists, and go there in the tab that asked for it.
 
-
-async def _open(viewer: Viewer, conversation: Conversation) -> None:
-    """Show a new conversation in the lists, and go there in the tab that asked for it."""
-    tabs = worker().viewers.all_of(viewer.user_id)
-    await show_to(tabs, fragments.sidebar_fragment(conversation, running=False, first=True))
-    await viewer.show(fragments.onward_fragment(conversation))
+    If that was reloaded or closed, go there in another tab that shows the conversation before it;
+    without one, return what to tell the others.
+    """
+    worker().list_changed(viewer.user_id)
+    tabs = [viewer] if viewer in worker().viewers else list(worker().viewers.showing(before))
+    if not tabs:
+        return IN_THE_LIST
+    await tabs[0].show(fragments.onward_fragment(conversation))
+    return ""

@@ -194,6 +194,11 @@ class ThreadSync:
         elif thread.running and not seen.later:
             await self._show_running(thread.running)
         worker().show(self._viewer, conversation)
+        reports = worker().summaries.reports
+        if progress := reports.fragment_of(conversation):
+            await self._viewer.show(progress)
+        elif seen.summary:
+            reports.expect(conversation)
         # The title may have changed since the page was drawn.
         await self._viewer.show(fragments.title_fragment(thread.conversation))
         if thread.conversation.is_temporary:

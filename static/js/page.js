@@ -13,8 +13,8 @@ export const streaming = () =>
   [...document.querySelectorAll('#messages [data-ending="streaming"]')].map(({ dataset }) => dataset.reply);
 export const isStreaming = () => streaming().length > 0;
 
-// What the page has, in the socket's terms: its conversation, last message, that message's ending, and
-// whether later messages are not loaded. Replies side by side belong to their prompt, whose ending
+// What the page has, in the socket's terms: its conversation, last message, that message's ending,
+// whether later messages are not loaded, and whether it says that a summary is being written. Replies side by side belong to their prompt, whose ending
 // lists all of theirs.
 export function shown() {
   const last = [
@@ -27,6 +27,7 @@ export function shown() {
     head,
     ending: last?.dataset.ending ?? beside.map(({ dataset }) => dataset.ending).join(" "),
     later: document.querySelector("#messages > .later") ? "on" : "",
+    summary: document.querySelector("#summary-progress > *") ? "on" : "",
   };
 }
 

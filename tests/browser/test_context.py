@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SitDown, Tab
 from tests.browser.test_accessible import expect_accessible, violations
-from tests.support.fake_upstream import FakeUpstream, Step, delta, done, finish, role, usage
+from tests.support.fake_upstream import FakeUpstream, Pause, Step, delta, done, finish, role, usage
 from tests.support.live import Site
 
 MODELS = [{"id": "alpha", "context_length": 1000}, {"id": "beta", "context_length": 200_000}]
@@ -115,10 +115,23 @@ def test_a_summary_is_written_edited_and_taken_along_on_a_phone(
         talk(tab, large)
         tab.message.fill("x" * 1600)
         note = page.get_by_role("group", name="Context")
-        large.script(*said(SUMMARY))
+        writing, rest = Pause(), Pause()
+        first, *others = SUMMARY.split(" ")
+        large.script(
+            role(), delta(first), writing, delta(f" {' '.join(others)}"), rest, finish(), done()
+        )
         note.get_by_role("button", name="Summarise the oldest turns…").click()
         sheet = page.get_by_role("dialog", name="Choose a model")
         sheet.get_by_role("option", name="beta").click()
+        progress = page.get_by_role("status").filter(has_text="beta is writing a summary")
+        expect(progress).to_contain_text("(1 word)")
+        progress.get_by_role("button", name="Cancel").focus()
+        writing.release()
+        expect(progress).to_contain_text("(5 words)")
+        expect(progress.get_by_role("button", name="Cancel")).to_be_focused()
+        page.reload()
+        expect(progress).to_contain_text("(5 words)")
+        rest.release()
         summary = page.get_by_role("region", name="Not sent to the model")
         expect(summary).to_contain_text("Summary by beta")
         expect(summary).to_contain_text(SUMMARY)

@@ -1,10 +1,12 @@
 """Leaving out the oldest part of a chat, and summaries of it, over the socket."""
 
+import asyncio
 from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
+from pytest_django import Settings
 
 from chatapp.models import (
     BudgetHold,
@@ -17,9 +19,11 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.billing.limits import Measure, Period
+from chatapp.realtime.summarising import reports
 from chatapp.realtime.worker import worker
 from tests.chat.test_branching import turn
 from tests.support.fake_upstream import FakeUpstream, Pause, Request, Stall, answer, delta, role
+from tests.support.stored import saved
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -206,6 +210,109 @@ async def test_only_one_summary_is_written_for_a_person_at_a_time(
     await tab.until("A summary is being written already")
     await tab.send(action="stop_summary", conversation=here(talk)["conversation"])
     await worker().summaries.until_written()
+
+
+async def test_a_tab_that_opens_meanwhile_shows_the_summary_that_is_being_written(
+    tab: Tab, alices: Client, connected: Upstream, upstream: FakeUpstream, talk: list[Message]
+) -> None:
+    upstream.script(role(), delta("We spoke"), Stall())
+    await summarise(tab, connected, talk)
+    await requested(upstream)
+    chat = here(talk)["conversation"]
+    async with Tab(alices, conversation=chat, summary="on") as other:
+        shown = await other.until("summary-progress")
+        assert "is writing a summary" in shown
+        assert f"#composer-state[data-conversation='{chat}']~#summary-progress" in shown
+        await other.send(action="stop_summary", conversation=chat)
+        for one in (tab, other):
+            await one.until("innerHTML target:#composer-state")
+    await worker().summaries.until_written()
+
+
+async def test_a_tab_that_waits_for_a_summary_nobody_writes_is_told(
+    alices: Client, talk: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "SILENCE_SECONDS", 0.01)
+    async with Tab(alices, conversation=here(talk)["conversation"], summary="on") as returned:
+        assert "nothing was left out" in await returned.until("summary-progress")
+        await returned.until("innerHTML target:#messages")
+
+
+async def test_a_prompt_sent_meanwhile_is_answered_and_the_summary_stored(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream, talk: list[Message]
+) -> None:
+    pause, wait = Pause(), Pause()
+    upstream.script(role(), pause, *answer(SUMMARY)[1:])
+    await summarise(tab, connected, talk)
+    await requested(upstream)
+    upstream.script(role(), delta("It is"), wait, *answer(" hot.")[1:])
+    reply = await tab.ask("And on Venus?", **here(talk))
+    pause.release()
+    shown = await tab.until("context-summary")
+    assert SUMMARY in shown
+    assert shown.index(SUMMARY) < shown.index("And on Venus?")
+    wait.release()
+    await tab.until_ended()
+    assert (await saved(reply)).content == "It is hot."
+
+
+async def test_two_tabs_that_summarise_at_once_write_one_and_hold_budget_for_one(
+    tab: Tab, alices: Client, connected: Upstream, upstream: FakeUpstream, talk: list[Message]
+) -> None:
+    await Limit.objects.acreate(
+        measure=Measure.TOKENS, period=Period.DAY, cap=100_000, is_each=True
+    )
+    before = len(upstream.chat_requests)
+    upstream.script(role(), Stall())
+    async with Tab(alices) as other:
+        await asyncio.gather(*(summarise(one, connected, talk) for one in (tab, other)))
+        await requested(upstream)
+        refusals = []
+        for one in (tab, other):
+            await one.send(action="summarise", by="")  # refused once the one before is done
+            refused = await one.until('id="problem"')
+            refusals.append("being written already" in refused)
+        assert sorted(refusals) == [False, True]
+    assert len(upstream.chat_requests) == before + 1
+    assert await BudgetHold.objects.filter(settled_at=None).acount() == 1
+    worker().summaries.cancel(
+        (await User.objects.aget(username="alice")).pk, talk[0].conversation_id
+    )
+    await worker().summaries.until_written()
+    assert not await BudgetHold.objects.filter(settled_at=None).aexists()
+
+
+async def test_a_new_chat_opens_in_the_tab_that_was_reloaded_meanwhile(
+    tab: Tab, alices: Client, connected: Upstream, upstream: FakeUpstream, talk: list[Message]
+) -> None:
+    pause = Pause()
+    upstream.script(role(), pause, *answer(SUMMARY)[1:])
+    await summarise(tab, connected, talk, new="on")
+    await requested(upstream)
+    await tab.close()
+    async with Tab(alices, conversation=here(talk)["conversation"]) as reloaded:
+        await reloaded.until("is writing a summary")
+        pause.release()
+        new = await reloaded.until("target:#onward")
+    found = await Conversation.objects.exclude(pk=talk[0].conversation_id).aget()
+    assert str(found.pk) in new
+
+
+async def test_a_summary_of_a_temporary_chat_ends_with_it(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream, settings: Settings
+) -> None:
+    settings.CHATAPP_CLOSE_GRACE = 0.0
+    replies = [await turn(tab, temporary="on")]
+    replies.append(await turn(tab, "And at night?", **here(replies)))
+    upstream.script(role(), delta("We spoke"), Stall())
+    await summarise(tab, connected, replies)
+    request = await requested(upstream)
+    await tab.close()
+    await request.until_closed()
+    await worker().summaries.until_written()
+    await worker().temporaries.until_done()
+    assert not await Conversation.objects.aexists()
+    assert await Usage.objects.filter(kind=Usage.Kind.SUMMARY).aexists()
 
 
 async def test_a_limit_refuses_a_summary_before_it_is_requested(

@@ -22,7 +22,6 @@ from chatapp.models import (
     Deleted,
     Limit,
     Message,
-    PlannedSummary,
     Preset,
     PresetVersion,
     Project,
@@ -33,7 +32,6 @@ from chatapp.models import (
 )
 from chatapp.models.billing.limits import Measure, Period
 from chatapp.models.billing.quota_usage import QuotaUsage, warning
-from chatapp.models.conversations.branch_history import BranchHistory
 from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.models.refusals import OverLimit
 from chatapp.rendering import fragments
@@ -62,8 +60,6 @@ def drawn(text: str) -> str:
     upstream = Upstream(pk=1, name=text)
     cut = ContextCut(message=reply, summary=text, model=text, upstream=Upstream(name=text))
     view = ThreadPage(conversation, [prompt, reply], has_earlier=True, has_later=True, cut=cut)
-    written = (reply.pk, BranchHistory(), upstream, text, None, False, None)
-    planned = PlannedSummary(REPLY, conversation, *written)
     models = (ListedModel(text, text, 1000),)
     offers = [Offer(upstream, models), Offer(upstream, models), Offer(upstream, (), text)]
     return "".join(
@@ -90,7 +86,8 @@ def drawn(text: str) -> str:
             draw("chat/_request.html", {"problem": text}),
             draw("chat/_confidence.html", {"tokens": [{"text": text, "title": text, "band": 1}]}),
             fragments.review_html([prompt, reply], html_of, {reply.pk: [text]}, {reply.pk: cut}),
-            fragments.summary_progress_fragment(planned, 3),
+            fragments.summary_progress_fragment(CONVERSATION, text, 3),
+            fragments.summary_ended_fragment(CONVERSATION, text),
         ]
     )
 

@@ -38,6 +38,10 @@ from chatapp.realtime.cluster.messages import (
     Running,
     Snapshot,
     Stop,
+    StopSummary,
+    SummaryEnded,
+    SummaryMessage,
+    SummaryProgress,
     ThreadChanged,
     TurnBegan,
     Watch,
@@ -68,7 +72,7 @@ class StaleViewers:
     redraw: bool = False  # anything they show may have changed: redraw it all
 
 
-Event = SnapshotRequested | Command | StaleViewers | Change
+Event = SnapshotRequested | Command | StaleViewers | Change | SummaryMessage
 
 
 class Cluster:
@@ -136,6 +140,9 @@ class Cluster:
                 | ListChanged()
                 | DraftChanged()
                 | PolicyChanged()
+                | SummaryProgress()
+                | SummaryEnded()
+                | StopSummary()
             ):
                 return [message]
             case TurnBegan(conversation):

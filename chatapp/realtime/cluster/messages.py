@@ -131,12 +131,36 @@ class PolicyChanged(_Kind, frozen=True):
     """The review policy for new conversations has changed."""
 
 
+class SummaryProgress(_Kind, frozen=True):
+    """A summary of a conversation is being written; repeated every second."""
+
+    user: int
+    conversation: UUID
+    model: str  # its display name
+    words: int
+
+
+class SummaryEnded(_Kind, frozen=True):
+    """No summary of a conversation is being written any more; its tabs show the note."""
+
+    conversation: UUID
+    note: str
+
+
+class StopSummary(_Kind, frozen=True):
+    """Tell the process that writes a summary of a person's conversation to stop it."""
+
+    user: int
+    conversation: UUID
+
+
 class Echo(_Kind, frozen=True):
     """Posted by a worker to itself, to find out whether the layer works."""
 
 
 Command = Stop | Decide
 Change = PeopleChanged | ConversationChanged | ListChanged | DraftChanged | PolicyChanged
+SummaryMessage = SummaryProgress | SummaryEnded | StopSummary
 Message = (
     Watch
     | Renew
@@ -155,6 +179,9 @@ Message = (
     | ListChanged
     | DraftChanged
     | PolicyChanged
+    | SummaryProgress
+    | SummaryEnded
+    | StopSummary
     | Echo
 )
 

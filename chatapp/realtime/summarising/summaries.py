@@ -2,9 +2,8 @@
 
 import asyncio
 import logging
-import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import Context
 from functools import partial
 from uuid import UUID
@@ -12,14 +11,18 @@ from uuid import UUID
 from django.db import Error, transaction
 
 from chatapp import metrics
-from chatapp.catalogue import endpoint_of
+from chatapp.catalogue import endpoint_of, name_of
 from chatapp.models import Conversation, PlannedSummary, Refused, Upstream, Usage, User
 from chatapp.models.billing.budget_accounts import settle
 from chatapp.models.conversations.context_cuts import MAX_SUMMARY
 from chatapp.models.conversations.costs import Cost
+from chatapp.realtime.cluster import Bus
+from chatapp.realtime.cluster.messages import StopSummary, SummaryEnded, SummaryProgress
 from chatapp.realtime.generation import stored
 from chatapp.realtime.generation.budget_guard import BudgetGuard
+from chatapp.realtime.summarising.reports import SummaryReports
 from chatapp.realtime.summarising.wording import piece_bytes, pieces_of, request_for
+from chatapp.realtime.viewers import Viewer, Viewers
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import PromptSize
@@ -29,86 +32,151 @@ from chatapp.upstream.wire.reply import Ending, Reply
 logger = logging.getLogger(__name__)
 
 SECONDS = 300.0  # time limit for a summary
-PROGRESS_SECONDS = 0.5  # between two reports
+REPORT_SECONDS = 1.0  # between two reports
 WHOLE = (Ending.COMPLETE, Ending.LENGTH)
 NOT_SENT = ("n", "logprobs", "top_logprobs")  # parameters of the upstream
 NOTHING_CHANGED = "Nothing was left out, and your chat is as it was."
+RESTARTED = f"The server was restarted before the summary was written. {NOTHING_CHANGED}"
 ONE_AT_A_TIME = "A summary is being written already. Wait for it, or cancel it."
 
-# Shows how many words have arrived, to all tabs of the conversation; None removes the report.
-Report = Callable[[PlannedSummary, int | None], Awaitable[None]]
-Ended = Callable[[Conversation], Awaitable[None]]
-Failed = Callable[[str], Awaitable[None]]
+# Shows the conversation that the summary is in; returns what else to tell, or "".
+Stored = Callable[[Conversation], Awaitable[str]]
+
+
+class RunningSummary:
+    """A summary that this process is writing; `viewer` is the tab that asked for it."""
+
+    task: asyncio.Task[None]
+
+    def __init__(self, planned: PlannedSummary, person: User, viewer: Viewer) -> None:
+        self.planned = planned
+        self.person = person
+        self.user_id: int = person.pk
+        self.viewer = viewer
+        self.session_key = viewer.session_key
+        self.reply = Reply()  # to the request that is being answered
+        self.note = ""  # why it was cancelled, unless the person knows
+
+    @property
+    def conversation(self) -> UUID:
+        return self.planned.conversation.pk
+
+    @property
+    def progress(self) -> SummaryProgress:
+        name = name_of(self.planned.upstream, self.planned.model)
+        words = len(self.reply.answer.split())
+        return SummaryProgress(self.user_id, self.conversation, name, words)
+
+    def cancel(self, note: str = "") -> None:
+        """Close its upstream; nothing is stored."""
+        if not self.task.cancelling():  # a second one would cancel the booking
+            self.note = note
+            self.task.cancel()
 
 
 class Summaries:
-    """The summaries that this process requests, at most one for each person."""
+    """The summaries that this process requests, at most one for each person.
 
-    def __init__(self, client: UpstreamClient) -> None:
+    `reports` are also about those of other processes.
+    """
+
+    def __init__(self, client: UpstreamClient, bus: Bus, viewers: Viewers) -> None:
+        self.reports = SummaryReports(bus, viewers)
         self._client = client
-        self._tasks: dict[int, tuple[UUID, asyncio.Task[None]]] = {}  # by person
+        self._bus = bus
+        self._running: dict[int, RunningSummary] = {}  # by person
+        self._beginning: set[int] = set()  # people
 
-    def check_free(self, person: int) -> None:
-        """Raise `Refused` if a summary is being written for this person."""
-        if person in self._tasks:
+    def __iter__(self) -> Iterator[RunningSummary]:
+        return iter(list(self._running.values()))
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    @contextmanager
+    def beginning(self, person: int) -> Iterator[None]:
+        """Reserve this person's only place while a summary is prepared.
+
+        Raises `Refused` if one is being written for them, in this process or in another.
+        """
+        is_taken = person in self._beginning or person in self._running
+        if is_taken or self.reports.is_written_for(person):
             raise Refused(ONE_AT_A_TIME)
+        self._beginning.add(person)
+        try:
+            yield
+        finally:
+            self._beginning.discard(person)
 
     def start(
-        self, planned: PlannedSummary, person: User, report: Report, ended: Ended, failed: Failed
+        self, planned: PlannedSummary, person: User, viewer: Viewer, show_stored: Stored
     ) -> None:
-        """Request a summary; then call `ended` with the conversation that it is in, or `failed`
-        with a sentence."""
-        writing = self._write(planned, person, report, ended, failed)
-        task = asyncio.create_task(writing, context=Context())
-        self._tasks[person.pk] = planned.conversation.pk, task
-        task.add_done_callback(lambda _: self._tasks.pop(person.pk, None))
+        """Request a summary, store it, and call `show_stored` with its conversation."""
+        running = RunningSummary(planned, person, viewer)
+        running.task = asyncio.create_task(self._write(running, show_stored), context=Context())
+        self._running[running.user_id] = running
+        running.task.add_done_callback(lambda _: self._running.pop(running.user_id, None))
+
+    def stop(self, person: int, conversation: UUID) -> None:
+        """Cancel the summary of this person's conversation, in whichever process it is written."""
+        self.cancel(person, conversation)
+        self._bus.post_to_all(StopSummary(person, conversation))
 
     def cancel(self, person: int, conversation: UUID) -> None:
-        """Cancel the summary of this person's conversation, which closes its upstream."""
-        written, task = self._tasks.get(person, (None, None))
-        if task and written == conversation:
-            task.cancel()
+        """Cancel the summary of this person's conversation if it is written here."""
+        running = self._running.get(person)
+        if running and running.conversation == conversation:
+            running.cancel()
 
     async def until_written(self) -> None:
         """Wait for the summaries being written."""
-        if tasks := [task for _, task in self._tasks.values()]:
-            await asyncio.wait(tasks)
+        if self._running:
+            await asyncio.wait([one.task for one in self])
 
     async def end(self) -> None:
-        """Cancel all."""
-        for _, task in list(self._tasks.values()):
-            task.cancel()
+        """Cancel all, and tell the tabs."""
+        for running in self:
+            running.cancel(RESTARTED)
         await self.until_written()
+        self.reports.close()
 
-    async def _write(
-        self, planned: PlannedSummary, person: User, report: Report, ended: Ended, failed: Failed
-    ) -> None:
-        problem = ""
+    async def _write(self, running: RunningSummary, show_stored: Stored) -> None:
+        reporting = asyncio.create_task(self._report(running))
+        planned, person, note = running.planned, running.person, ""
         try:
-            await report(planned, 0)
-            summary, problem = await self._ask(planned, person, report)
-            if summary and not problem:
-                await ended(await stored(partial(planned.store, person, summary)))
+            summary, note = await self._ask(running)
+            if summary and not note:
+                written = await stored(partial(planned.store, person, summary))
+                note = await show_stored(written)
+        except asyncio.CancelledError:
+            note = running.note
+            raise
         except Refused as refused:
-            problem = str(refused)
+            note = str(refused)
         except Error as error:
             logger.warning("A summary could not be stored: %s", error)
-            problem = f"The database is not responding. {NOTHING_CHANGED}"
+            note = f"The database is not responding. {NOTHING_CHANGED}"
         except Exception:
-            logger.exception("No summary for conversation %s", planned.conversation.pk)
-            problem = f"Something went wrong on this server; see its log. {NOTHING_CHANGED}"
+            logger.exception("No summary for conversation %s", running.conversation)
+            note = f"Something went wrong on this server; see its log. {NOTHING_CHANGED}"
         finally:
+            reporting.cancel()
+            ended = SummaryEnded(running.conversation, note)
             with suppress(asyncio.CancelledError):
-                await report(planned, None)
-        if problem:
-            await failed(problem)
+                await self.reports.post(running.user_id, ended, running.viewer)
 
-    async def _ask(self, planned: PlannedSummary, person: User, report: Report) -> tuple[str, str]:
+    async def _report(self, running: RunningSummary) -> None:
+        """Report the progress until cancelled."""
+        while True:
+            await self.reports.post(running.user_id, running.progress, running.viewer)
+            await asyncio.sleep(REPORT_SECONDS)
+
+    async def _ask(self, running: RunningSummary) -> tuple[str, str]:
         """Return the summary, or "" and a sentence that says why there is none.
 
         What it costs is booked even if it fails or is cancelled.
         """
-        is_over = asyncio.Event()
+        planned, is_over = running.planned, asyncio.Event()
         budget = BudgetGuard(planned.reservation, is_over.set)
         sent = {key: one for key, one in planned.upstream.parameters.items() if key not in NOT_SENT}
         messages = planned.history.history().messages
@@ -119,10 +187,10 @@ class Summaries:
                     history = History.of(request_for(piece, summary))
                     options = RequestOptions([], sent)
                     options = budget.told(options, planned.upstream, planned.model)
-                    reply = Reply()
+                    reply = running.reply = Reply()
                     cost.ask(PromptSize.of(history))
                     try:
-                        await self._read(planned, history, options, reply, budget, is_over, report)
+                        await self._read(running, history, options, budget, is_over)
                     finally:
                         cost.end_round([reply])
                     summary = reply.answer.strip()[:MAX_SUMMARY]
@@ -131,21 +199,19 @@ class Summaries:
         except TimeoutError:
             return "", f"The summary took longer than {SECONDS:.0f} seconds. {NOTHING_CHANGED}"
         finally:
-            await stored(partial(_book, cost.ended, planned, person))
+            await stored(partial(_book, cost.ended, planned, running.user_id))
         return summary, ""
 
     async def _read(
         self,
-        planned: PlannedSummary,
+        running: RunningSummary,
         history: History,
         options: RequestOptions,
-        reply: Reply,
         budget: BudgetGuard,
         is_over: asyncio.Event,
-        report: Report,
     ) -> None:
+        planned, reply = running.planned, running.reply
         endpoint = endpoint_of(planned.upstream)
-        reported_at = time.monotonic()
         stream = self._client.stream(endpoint, planned.model, history.messages, options)
         async with stream as batches:
             async for events in batches:
@@ -154,9 +220,6 @@ class Summaries:
                 budget.count(events)
                 if is_over.is_set() or len(reply.answer) > MAX_SUMMARY:
                     return
-                if time.monotonic() - reported_at > PROGRESS_SECONDS:
-                    reported_at = time.monotonic()
-                    await report(planned, len(reply.answer.split()))
 
 
 def _problem_of(reply: Reply, summary: str, is_over: bool) -> str:
@@ -177,10 +240,10 @@ def _problem_of(reply: Reply, summary: str, is_over: bool) -> str:
 
 
 @transaction.atomic
-def _book(usage: Usage, planned: PlannedSummary, person: User) -> None:
+def _book(usage: Usage, planned: PlannedSummary, user: int) -> None:
     upstream: Upstream = planned.upstream
     conversation = planned.conversation.pk
-    usage.of_summary(planned.key, conversation, person.pk, upstream, planned.model)
+    usage.of_summary(planned.key, conversation, user, upstream, planned.model)
     usage.forget_erased_person()
     Usage.book([usage])
     settle([usage])

@@ -2,7 +2,7 @@
 
 An event only triggers a query: the database says what has changed, so the order in which events
 arrive does not matter. A reply that runs in a deleted or trashed conversation is ended, and its
-upstream request closed.
+upstream request closed. So is a summary of it.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 
 from chatapp.models import ChatSettings, Conversation, Message, ReviewPolicy
+from chatapp.realtime.summarising import Summaries
 from chatapp.realtime.viewers import Viewers, show_to
 from chatapp.realtime.worker.replies import Replies
 from chatapp.rendering import fragments
@@ -23,9 +24,10 @@ DELETED = "This chat was deleted."
 class Changes:
     """Applies changed conversations to the viewers and replies of this worker."""
 
-    def __init__(self, viewers: Viewers, replies: Replies) -> None:
+    def __init__(self, viewers: Viewers, replies: Replies, summaries: Summaries) -> None:
         self._viewers = viewers
         self._replies = replies
+        self._summaries = summaries
         self._one_at_a_time = asyncio.Lock()  # so that no old title overwrites a new one
 
     async def look_at(self, user: int, conversation: UUID) -> None:
@@ -42,8 +44,8 @@ class Changes:
     async def look_at_list(self, user: int) -> None:
         """Make the person's tabs reload their conversation lists.
 
-        First checks the conversations that the tabs show or that have a running reply: these may
-        be gone.
+        First checks the conversations that the tabs show, or of which a reply or a summary is being
+        written: these may be gone.
         """
         tabs = self._viewers.all_of(user)
         shown = {pk for tab in tabs if (pk := self._viewers.shown_by(tab))}
@@ -52,6 +54,7 @@ class Changes:
             for generation in self._replies
             if generation.message.conversation.user_id == user
         }
+        running |= {one.conversation for one in self._summaries if one.user_id == user}
         gone = await database_sync_to_async(_gone)(shown | running, shown)
         for conversation in gone:
             await self.look_at(user, conversation)
@@ -90,6 +93,7 @@ class Changes:
     async def _remove(self, user: int, conversation: UUID) -> None:
         for generation in self._replies.of(conversation):
             generation.stop(Ending.STOPPED)  # keeps its text in case the chat is restored
+        self._summaries.cancel(user, conversation)
         policy = await database_sync_to_async(ReviewPolicy.now)()
         showing = list(self._viewers.showing(conversation))
         for viewer in showing:

@@ -7,6 +7,7 @@ import time
 
 from chatapp.close_codes import CloseCode
 from chatapp.realtime.cluster import Bus
+from chatapp.realtime.summarising import Summaries
 from chatapp.realtime.viewers import Viewer, Viewers
 from chatapp.realtime.worker.replies import Replies
 from chatapp.realtime.worker.tasks import Tasks
@@ -23,11 +24,12 @@ class Draining:
     """Drains a worker. If other workers keep running, the viewers are sent to them right away,
     spread over a few seconds."""
 
-    def __init__(self, viewers: Viewers, replies: Replies, bus: Bus) -> None:
+    def __init__(self, viewers: Viewers, replies: Replies, summaries: Summaries, bus: Bus) -> None:
         self.has_begun = False
         self._is_alone = True  # the only worker that is stopping
         self._viewers = viewers
         self._replies = replies
+        self._summaries = summaries
         self._bus = bus
         self._tasks = Tasks()
 
@@ -47,6 +49,7 @@ class Draining:
             await asyncio.sleep(LOOK_SECONDS)
         for generation in self._replies:
             generation.stop(Ending.INTERRUPTED)
+        await self._summaries.end()
         await writing.until_done(SAVE_SECONDS)
         for generation in self._replies:
             logger.error("Reply %s was saved only in part", generation.message.pk)
@@ -67,6 +70,8 @@ class Draining:
             loop.call_later(seconds, self.send_away, viewer)
 
     def _is_busy(self, writing: Tasks) -> bool:
-        """Whether replies are running or starting, or viewers are still being sent away."""
+        """Whether replies or summaries are running or starting, or viewers are still being sent
+        away."""
         has_to_send = self._others_keep_running and len(self._viewers) > 0
-        return self._replies.is_taking_prompts or len(writing) > 0 or has_to_send
+        is_writing = len(writing) > 0 or len(self._summaries) > 0
+        return self._replies.is_taking_prompts or is_writing or has_to_send

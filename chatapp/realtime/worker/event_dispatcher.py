@@ -27,9 +27,13 @@ from chatapp.realtime.cluster.messages import (
     PeopleChanged,
     PolicyChanged,
     Stop,
+    StopSummary,
+    SummaryEnded,
+    SummaryProgress,
     TurnBegan,
 )
 from chatapp.realtime.generation import stored
+from chatapp.realtime.summarising import Summaries
 from chatapp.realtime.viewers import Viewer, Viewers
 from chatapp.realtime.worker.changes import Changes
 from chatapp.realtime.worker.replies import Replies
@@ -49,12 +53,14 @@ class EventDispatcher:
         cluster: Cluster,
         revocation: Revocation,
         changes: Changes,
+        summaries: Summaries,
     ) -> None:
         self._viewers = viewers
         self._replies = replies
         self._cluster = cluster
         self._revocation = revocation
         self._changes = changes
+        self._summaries = summaries
         self._tasks = Tasks()
 
     async def act_on_events(self) -> None:
@@ -90,6 +96,10 @@ class EventDispatcher:
                 | PolicyChanged()
             ):
                 self.act_on_change(event)
+            case SummaryProgress() | SummaryEnded():
+                await self._summaries.reports.take(event)
+            case StopSummary(user, conversation):
+                self._summaries.cancel(user, conversation)
             case _:
                 assert_never(event)
 

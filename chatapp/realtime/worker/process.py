@@ -66,15 +66,20 @@ class Worker:
         self.replies = Replies(heartbeat)
         self.temporaries = Temporaries(self.id, self.conversation_changed)
         self.titles = Titles(self.id, self.client, self._is_running_in, self.conversation_changed)
-        self.summaries = Summaries(self.client)
+        self.summaries = Summaries(self.client, bus, self.viewers)
         self.cluster = Cluster(bus, self.viewers)
-        self.revocation = Revocation(self.viewers, self.replies)
-        self.changes = Changes(self.viewers, self.replies)
+        self.revocation = Revocation(self.viewers, self.replies, self.summaries)
+        self.changes = Changes(self.viewers, self.replies, self.summaries)
         self.dispatcher = EventDispatcher(
-            self.viewers, self.replies, self.cluster, self.revocation, self.changes
+            self.viewers,
+            self.replies,
+            self.cluster,
+            self.revocation,
+            self.changes,
+            self.summaries,
         )
         self.housekeeping = Housekeeping(self.conversation_changed)
-        self.draining = Draining(self.viewers, self.replies, bus)
+        self.draining = Draining(self.viewers, self.replies, self.summaries, bus)
         self.indexing = Indexing()
         an_hour = settings.CHATAPP_STORED_BYTES_PER_PERSON / STORED_HOURS
         self.stored_bytes = TokenBuckets(partial(TokenBucket, an_hour / 3600, an_hour))
@@ -235,7 +240,6 @@ class Worker:
         """
         await self.draining.run(seconds, self._writing, alone=alone)
         await self.titles.end()
-        await self.summaries.end()
         await self.temporaries.close()
         self.revocation.close()
         await self.cluster.bus.until_sent()

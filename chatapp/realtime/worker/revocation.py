@@ -1,4 +1,4 @@
-"""Closes the tabs and ends the replies of people who have lost access.
+"""Closes the tabs and ends the replies and summaries of people who have lost access.
 
 An event only triggers a query: the database says whether a person is gone or a session has ended.
 In addition, everybody is checked once a minute.
@@ -13,6 +13,7 @@ from channels.db import database_sync_to_async
 from django.db import Error
 
 from chatapp.realtime.generation import Generation
+from chatapp.realtime.summarising import RunningSummary
 from chatapp.realtime.viewers import Viewer, Viewers
 from chatapp.rendering import pool
 from chatapp.sessions import validity
@@ -25,17 +26,24 @@ LOOK_SECONDS = 60.0  # between checks of everybody
 # meanwhile, and many changes at once cost one check. Removed accounts are found before that.
 SETTLE_SECONDS = 0.25
 TRY_AGAIN_SECONDS = 1.0
+SIGNED_OUT = "The summary was cancelled when you signed out in the tab that asked for it."
 SESSIONS_AT_ONCE = 200  # so that no check blocks the database thread for long
 
 
 class Revocation:
-    """Rechecks who may keep the viewers and replies of this worker."""
+    """Rechecks who may keep the viewers, replies and summaries of this worker."""
 
-    def __init__(self, viewers: Viewers, replies: Iterable[Generation]) -> None:
+    def __init__(
+        self,
+        viewers: Viewers,
+        replies: Iterable[Generation],
+        summaries: Iterable[RunningSummary] = (),
+    ) -> None:
         self.requested = 0  # number of requested checks
         self._checking: asyncio.Task[None] | None = None
         self._viewers = viewers
         self._replies = replies
+        self._summaries = summaries
         self._people: set[int] = set()  # to be checked
         self._check_everybody = False
 
@@ -80,9 +88,13 @@ class Revocation:
 
     async def _check_sessions(self, people: set[int] | None) -> None:
         replies = [one for one in self._replies if people is None or _owner_of(one) in people]
-        await self._check_people({_owner_of(one) for one in replies})
+        summaries = [one for one in self._summaries if people is None or one.user_id in people]
+        await self._check_people(
+            {_owner_of(one) for one in replies} | {one.user_id for one in summaries}
+        )
         viewers = [one for one in self._viewers if people is None or one.user_id in people]
         owners = {one.session_key: _owner_of(one) for one in replies}
+        owners |= {summary.session_key: summary.user_id for summary in summaries}
         owners |= {viewer.session_key: viewer.user_id for viewer in viewers}
         keys = list(owners)
         for start in range(0, len(keys), SESSIONS_AT_ONCE):
@@ -93,6 +105,9 @@ class Revocation:
                 # Tabs of other sessions may go on watching, but no grace applies to closed tabs.
                 if reply.session_key in result.ended:
                     reply.audience.forget_who_left()
+            for summary in summaries:
+                if summary.session_key in result.ended:
+                    summary.cancel(SIGNED_OUT)
 
     async def _check_people(self, people: Collection[int]) -> None:
         """Close the tabs and replies of those who are gone, without waiting for sessions."""
@@ -107,6 +122,9 @@ class Revocation:
         for reply in self._replies:
             if _owner_of(reply) in result.gone:
                 reply.stop(Ending.ABANDONED)
+        for summary in self._summaries:
+            if summary.user_id in result.gone:
+                summary.cancel()
 
     async def _close(self, viewers: Iterable[Viewer], result: validity.AccessCheck) -> None:
         for viewer in viewers:

@@ -24,6 +24,7 @@ from chatapp.rendering.fragments.page import (
     row_gone_fragment,
     settings_fragment,
     sidebar_fragment,
+    summary_ended_fragment,
     summary_progress_fragment,
     title_fragment,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "settings_fragment",
     "sidebar_fragment",
     "snapshot_fragment",
+    "summary_ended_fragment",
     "summary_progress_fragment",
     "texts_of",
     "thread_fragment",

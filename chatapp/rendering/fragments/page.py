@@ -2,14 +2,7 @@
 
 from uuid import UUID, uuid4
 
-from chatapp.models import (
-    ChatSettings,
-    Conversation,
-    Deleted,
-    Message,
-    PlannedSummary,
-    ReviewPolicy,
-)
+from chatapp.models import ChatSettings, Conversation, Deleted, Message, ReviewPolicy
 from chatapp.models.billing.quota_usage import LimitWarning
 from chatapp.models.refusals import OverLimit
 from chatapp.rendering.fragments.environment import draw
@@ -54,6 +47,7 @@ def emptied_fragment(gone: UUID, why: str, policy: ReviewPolicy) -> str:
     state["used_tokens"] = None
     return (
         swap("innerHTML", "#messages")
+        + swap("innerHTML", "#summary-progress")
         + replace("#title", draw("chat/_title.html", {"conversation": None}))
         + replace(
             "#preset-chip", draw("chat/_preset_chip.html", {"conversation": None, "preset": None})
@@ -94,10 +88,21 @@ def restored_fragment() -> str:
     return swap("innerHTML", "#undo")
 
 
-def summary_progress_fragment(planned: PlannedSummary, words: int | None) -> str:
-    """Say that a summary is being written and how long it is, or None: remove that."""
-    drawn = draw("chat/_summary_progress.html", {"planned": planned, "words": words})
-    return swap("innerHTML", "#summary-progress", drawn)
+def summary_progress_fragment(conversation: UUID, model: str, words: int) -> str:
+    """Say that a model is writing a summary of the conversation, if the page shows it."""
+    state = {"conversation": conversation, "model": model, "words": words}
+    drawn = draw("chat/_summary_progress.html", state)
+    return swap("innerMorph", _progress_in(conversation), drawn)
+
+
+def summary_ended_fragment(conversation: UUID, note: str = "") -> str:
+    """Remove what says that a summary is being written, and show the note at the composer."""
+    removed = swap("innerHTML", _progress_in(conversation))
+    return removed + problem_fragment(note) if note else removed
+
+
+def _progress_in(conversation: UUID) -> str:
+    return f"#composer-state[data-conversation='{conversation}']~#summary-progress"
 
 
 def onward_fragment(conversation: Conversation) -> str:

@@ -26,6 +26,9 @@ from chatapp.realtime.cluster.messages import (
     PeopleChanged,
     PolicyChanged,
     Stop,
+    StopSummary,
+    SummaryEnded,
+    SummaryProgress,
     TurnBegan,
 )
 from chatapp.realtime.viewers import Audience, Viewers
@@ -168,6 +171,8 @@ class Member:
                 case PeopleChanged(people):
                     self.looked_at.append(people)
                 case ConversationChanged() | ListChanged() | DraftChanged() | PolicyChanged():
+                    pass
+                case SummaryProgress() | SummaryEnded() | StopSummary():
                     pass
                 case _:
                     assert_never(event)

@@ -8,10 +8,12 @@ import pytest
 
 from chatapp.close_codes import CloseCode
 from chatapp.realtime.cluster import Bus, NullBus, NullHeartbeat
+from chatapp.realtime.summarising import Summaries
 from chatapp.realtime.viewers import Viewers
 from chatapp.realtime.worker.draining import Draining
 from chatapp.realtime.worker.replies import Replies
 from chatapp.realtime.worker.tasks import Tasks
+from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.reply import Ending
 from tests.realtime.cluster.network import Network
 from tests.realtime.viewers.doubles import Recorder
@@ -24,8 +26,9 @@ class DrainedWorker:
     def __init__(self, bus: Bus) -> None:
         self.viewers = Viewers()
         self.replies = Replies(NullHeartbeat())
+        self.summaries = Summaries(UpstreamClient(), bus, self.viewers)
         self.writing = Tasks()
-        self.draining = Draining(self.viewers, self.replies, bus)
+        self.draining = Draining(self.viewers, self.replies, self.summaries, bus)
 
     def open(self) -> "Closing":
         viewer = Closing(self.viewers)

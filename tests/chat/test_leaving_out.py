@@ -361,6 +361,7 @@ async def test_after_a_refusal_the_prompt_is_kept_and_answered_without_the_oldes
     await tab.until(GREY)
     upstream.script(*answer())
     await tab.send(action="retry", reply=str(refused))
+    await tab.until(GREY)
     await tab.until_ended()
     sent = [one["content"] for one in upstream.chat_requests[-1].body["messages"]]
     assert sent[0] == "And on Mars?"

@@ -15,7 +15,7 @@ from django.db import models
 from django.utils import timezone
 
 from chatapp.db.statements import rows
-from chatapp.models.conversations import branches
+from chatapp.models.conversations import branches, storage
 from chatapp.models.conversations.messages import Message
 from chatapp.models.platform.upstreams import Upstream
 from chatapp.upstream.wire.history import NOTHING, History
@@ -125,6 +125,14 @@ def beginnings_of(conversations: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
     keys = list(conversations)
     found = ContextCut.objects.filter(conversation__in=keys, message=None) if keys else ()
     return {cut.conversation_id: cut.summary for cut in found}
+
+
+def summary_bytes(conversation: uuid.UUID, changes: int) -> dict[uuid.UUID | None, int]:
+    """Return the sizes of a conversation's summaries, by message; see `cuts_of`."""
+    if not changes:
+        return {}
+    cuts = ContextCut.objects.filter(conversation=conversation)
+    return dict(cuts.values_list("message", storage.Octets("summary")))
 
 
 def last_cut(conversation: uuid.UUID, end: uuid.UUID | None) -> ContextCut | None:

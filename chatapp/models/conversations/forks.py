@@ -10,6 +10,7 @@ it.
 """
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from django.db import connection, models, transaction
@@ -19,7 +20,7 @@ from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations import branches, storage
 from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
-from chatapp.models.conversations.context_cuts import copy_cuts
+from chatapp.models.conversations.context_cuts import copy_cuts, summary_bytes
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.images import IMAGE_BYTES, ReplyImage
 from chatapp.models.conversations.locked_message import GONE, locked_message
@@ -64,8 +65,9 @@ class Fork:
         if last.is_streaming:
             raise Refused(STREAMS)
         ids = branches.ancestors(last.pk, branches.ANY)[::-1]
-        sizes = _sizes(ids)
-        size = sum(sizes)
+        summaries = summary_bytes(last.conversation_id, last.conversation.cut_changes)
+        sizes = _sizes(ids, summaries)
+        size = sum(sizes) + summaries.get(None, 0)
         storage.take_room(user, size, hourly)
         fork = _fork_of(last.conversation, size)
         copies = {pk: uuid.uuid4() for pk in ids}
@@ -100,8 +102,9 @@ class Copying:
         return True
 
 
-def _sizes(ids: list[uuid.UUID]) -> list[int]:
-    """Return the bytes of each message: its texts, its images, and an allowance for the rows."""
+def _sizes(ids: list[uuid.UUID], summaries: Mapping[uuid.UUID | None, int]) -> list[int]:
+    """Return the bytes of each message: its texts, its images, its summary, and an allowance for
+    the rows."""
     text = ROW_BYTES * (models.F("file_count") + 1) + sum(
         Coalesce(storage.Octets(Cast(name, models.TextField())), 0) for name in LONG_FIELDS
     )
@@ -109,7 +112,7 @@ def _sizes(ids: list[uuid.UUID]) -> list[int]:
     of_text = dict(rows.annotate(text=text).values_list("pk", "text"))
     images = ReplyImage.objects.filter(message__in=ids).values("message").order_by()
     of_images = dict(images.annotate(size=models.Sum(IMAGE_BYTES)).values_list("message", "size"))
-    return [of_text[pk] + of_images.get(pk, 0) for pk in ids]
+    return [of_text[pk] + of_images.get(pk, 0) + summaries.get(pk, 0) for pk in ids]
 
 
 def _steps(ids: list[uuid.UUID], sizes: list[int]) -> list[list[uuid.UUID]]:

@@ -18,6 +18,7 @@ from chatapp.models import (
     NotHere,
     Refused,
     Restoration,
+    Retry,
     SendAgain,
     Summarise,
     Upstream,
@@ -25,7 +26,7 @@ from chatapp.models import (
 )
 from chatapp.models.conversations.branch_history import FEW
 from chatapp.models.conversations.context_cuts import MAX_SUMMARY, UNDERSTOOD
-from chatapp.models.conversations.turns import Continuation
+from chatapp.models.conversations.turns import Continuation, Edit
 from chatapp.models.policies.legal_holds import UnderLegalHold
 from chatapp.upstream.wire.reply import Ending
 from tests.support.stored import MODEL, answered, asked, end, forked, reply_of
@@ -247,6 +248,54 @@ def test_a_fork_leaves_out_the_same(
     before = contents(fork)
     SendAgain(ContextCut.objects.get(message=turns[5]).pk).store(carol)
     assert contents(fork) == before
+
+
+def test_a_fork_counts_the_summaries_that_it_copies(
+    carol: User, conversation: Conversation, turns: list[Message]
+) -> None:
+    before = forked(carol, turns[9].pk).stored_bytes
+    leave_out(carol, turns[5], "é" * 50)
+    fork = forked(carol, turns[9].pk)
+    assert fork.stored_bytes == before + 100
+    ContextCut.objects.create(conversation=fork, summary="x" * 10)  # at the beginning
+    assert forked(carol, fork.messages.last().pk).stored_bytes == before + 110  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("summary", ["", "So far"])
+def test_a_retry_an_edit_and_a_fork_of_what_follows_a_cut_keep_it(
+    carol: User, conversation: Conversation, gateway: Upstream, turns: list[Message], summary: str
+) -> None:
+    cut, model = leave_out(carol, turns[5], summary), ModelChoice(gateway.pk, MODEL)
+    of_cut = [str(one["content"]) for one in cut.history.messages]
+    for asked_again, following in (
+        (Retry(turns[7].pk, model), ["3"]),
+        (Retry(turns[8].pk, model), ["3", "To 3", "4"]),
+        (Edit("Else", model, edited=turns[6].pk), ["Else"]),
+        (Edit("Else", model, edited=turns[8].pk), ["3", "To 3", "Else"]),
+    ):
+        turn = asked_again.store(carol, uuid4())
+        assert [one["content"] for one in turn.history.messages] == of_cut + following
+        end(turn.reply, reply_of("So"))
+        branch = Conversation.objects.get(pk=conversation.pk).view(turn.reply.pk)
+        assert branch.cut == cut
+        assert contents(forked(carol, turn.reply.pk)) == [*of_cut, *following, "So"]
+
+
+def test_a_retry_and_an_edit_of_what_is_left_out_are_sent_with_what_is_before_them(
+    carol: User, conversation: Conversation, gateway: Upstream, turns: list[Message]
+) -> None:
+    model = ModelChoice(gateway.pk, MODEL)
+    leave_out(carol, turns[1], "First")
+    leave_out(carol, turns[7], "Second")
+    for asked_again, last in (
+        (Retry(turns[7].pk, model), "3"),
+        (Edit("Else", model, edited=turns[6].pk), "Else"),
+    ):
+        turn = asked_again.store(carol, uuid4())
+        first, *others = (str(one["content"]) for one in turn.history.messages)
+        assert first.endswith("First")
+        assert others == [UNDERSTOOD, "1", "To 1", "2", "To 2", last]
+        end(turn.reply, reply_of("So"))
 
 
 # How much is left out

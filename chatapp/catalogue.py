@@ -18,7 +18,7 @@ from chatapp.models import AccessRule, Limit, Permitted, Upstream
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.wire.dialects import AUTO, DIALECTS
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed
-from chatapp.upstream.wire.model_list import ListedModel
+from chatapp.upstream.wire.model_list import ListedModel, model_named
 
 FRESH_SECONDS = 60.0
 RETRY_SECONDS = 10.0
@@ -242,7 +242,7 @@ async def _has_rules_of_models(upstream: int) -> bool:
 def _named(named: Mapping[str, str], listed: Iterable[ListedModel]) -> tuple[ListedModel, ...]:
     """Return the models an administrator named, with what the upstream's list says about them."""
     known = {model.id: model for model in listed}
-    models = ((known.get(id, ListedModel(id)), name) for id, name in named.items())
+    models = ((known.get(id) or model_named(id), name) for id, name in named.items())
     return tuple(replace(model, name=name or model.name) for model, name in models)
 
 

@@ -28,10 +28,11 @@ from chatapp.demo.http import (
     send_json,
     while_connected,
 )
-from chatapp.demo.models import MODELS, DemoModel
+from chatapp.demo.models import EFFORTS, MODELS, DemoModel
 from chatapp.demo.playing import choices_of, encoder_for, play, replay, send_whole
 from chatapp.demo.replays import Replays
 from chatapp.demo.requests import ChatRequest, parse_chat_request
+from chatapp.demo.showpieces import searched
 from chatapp.demo.tries import Tries
 from chatapp.upstream.recordings import Recording
 
@@ -102,15 +103,19 @@ def model_list(names: Iterable[str]) -> bytes:
     return msgspec.json.encode({"object": "list", "data": models})
 
 
-def features_of(name: str) -> dict[str, list[str]]:
-    """Return a model's capabilities and what it takes, for the model picker. A replay has none."""
+def features_of(name: str) -> dict[str, object]:
+    """Return a model's capabilities and what it takes, as the app reads them. A replay has none."""
     model = MODELS.get(name)
     if model is None:
         return {"capabilities": []}
-    return {
-        "capabilities": ["tools", "reasoning"] if model.reasons else ["tools"],
+    can = {"tools": True, "reasoning": model.reasons, "web_search": model.searches}
+    features: dict[str, object] = {
+        "capabilities": [one for one, is_there in can.items() if is_there],
         "input_modalities": ["text", "image"] if model.takes_images else ["text"],
     }
+    if model.reasons:
+        features["reasoning"] = {"supported_efforts": list(EFFORTS)}
+    return features
 
 
 async def complete(
@@ -120,7 +125,8 @@ async def complete(
     model = model_named(request.model)
     if not model.takes_images:
         check_images(request.messages, request.model)
-    outcome = script_for(request.messages, request.functions, reasons=model.reasons)
+    reasons = model.reasons and request.reasoning_effort != EFFORTS[0]
+    outcome = script_for(request.messages, request.functions, reasons=reasons)
     if isinstance(outcome, Passing):
         fails = tries.fails(msgspec.json.encode(request.messages), outcome.times)
         outcome = outcome.error if fails else outcome.script
@@ -136,6 +142,8 @@ async def complete(
         case Recording():
             await replay(outcome, send)
             return
+    if model.searches and request.web_search_options is not None:
+        outcome = searched(outcome)
     script = replace(outcome, thinks_in_tags=model.thinks_in_tags).limited(request.max_output)
     choices = choices_of(request, model, script)
     encoder = encoder_for(request, model, choices)

@@ -90,6 +90,7 @@ class ChatRequest(msgspec.Struct, frozen=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     max_completion_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     reasoning_effort: str | None = None
+    web_search_options: dict[str, Any] | None = None
 
     @property
     def max_output(self) -> int | None:

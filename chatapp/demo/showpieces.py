@@ -1,7 +1,7 @@
 # ruff: noqa: E501  one paragraph per line, as models send it
 """Texts that show what rendering can do, sent by the demo on request."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chatapp.demo.article import ARTICLE
 from chatapp.demo.failures import REFUSAL
@@ -120,7 +120,17 @@ ANNOTATIONS = [
         ("https://www.djangoproject.com/", "The web framework for perfectionists with deadlines"),
     )
 ]
+NOT_SEARCHED = "The demo has not searched the web for this: its two sources are always the same."
 IMAGES = [{"type": "image_url", "image_url": {"url": dusk()}}]
+
+
+def searched(script: Script) -> Script:
+    """Return the script as if the web had been searched for its answer."""
+    if script.beside or not script.answer:
+        return script
+    answer = f"{script.answer}\n\n{NOT_SEARCHED}"
+    return replace(script, answer=answer, beside={"annotations": ANNOTATIONS})
+
 
 SHOWPIECES = {
     "everything": Showpiece(

@@ -1,6 +1,7 @@
 """Routes, authentication, and errors in the format of OpenAI-compatible servers."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -27,11 +28,24 @@ async def test_the_first_model_is_the_one_that_reasons() -> None:
     assert list(MODELS)[:2] == ["demo-reasoner", "demo-plain"]
     assert {model["object"] for model in client.json["data"]} == {"model"}
     able = {model["id"]: model["capabilities"] for model in client.json["data"]}
-    assert able["demo-reasoner"] == ["tools", "reasoning"]
+    assert able["demo-reasoner"] == ["tools", "reasoning", "web_search"]
     assert able["demo-plain"] == ["tools"]
+    efforts = {model["id"]: model.get("reasoning") for model in client.json["data"]}
+    assert efforts["demo-reasoner"] == {"supported_efforts": ["none", "low", "medium", "high"]}
+    assert efforts["demo-plain"] is None
     taken = {model["id"]: model["input_modalities"] for model in client.json["data"]}
     assert taken["demo-reasoner"] == ["text", "image"]
     assert taken["demo-plain"] == ["text"]
+
+
+async def test_a_model_keeps_to_an_effort_and_says_that_it_has_not_searched() -> None:
+    chosen: dict[str, Any] = {"reasoning_effort": "none", "web_search_options": {}}
+    client = await ask("hello", stream=False, **chosen)
+
+    message = client.json["choices"][0]["message"]
+    assert "reasoning" not in " ".join(message)
+    assert "has not searched the web" in message["content"]
+    assert len(message["annotations"]) == 2
 
 
 async def test_an_unknown_path_is_not_found() -> None:

@@ -26,8 +26,11 @@ class ParameterSettings(models.Model):
 
     def rules_for(self, model: str) -> Rules:
         """Return the rules of a model, over those of all models."""
-        rules: Mapping[str, Rules] = self.model_parameters or {}
-        return merged_rules(rules.get("", {}), rules.get(model, {}))
+        return merged_rules(self._rules.get("", {}), self._rules.get(model, {}))
+
+    @property
+    def _rules(self) -> Mapping[str, Rules]:
+        return self.model_parameters or {}
 
     @property
     def refusals(self) -> Mapping[str, Mapping[str, str]]:

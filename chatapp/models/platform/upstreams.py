@@ -30,6 +30,7 @@ from chatapp.upstream.wire.chat_parameters import (
     output_limit_in,
     parameter_of,
 )
+from chatapp.upstream.wire.composer_parameters import Controls, controls_for
 from chatapp.upstream.wire.decoder import MAX_CHOICES
 from chatapp.upstream.wire.dialects import (
     AUTO,
@@ -38,6 +39,7 @@ from chatapp.upstream.wire.dialects import (
     RequestOptions,
     spelling_of,
 )
+from chatapp.upstream.wire.model_list import ListedModel
 from chatapp.upstream.wire.parameter_rules import (
     Bounded,
     bounded,
@@ -231,6 +233,11 @@ class Upstream(ImageSettings, ContextSettings, ParameterSettings):
             replaced.add("top_logprobs")
         kept = {name: value for name, value in self.parameters.items() if name not in replaced}
         return merged(kept, fields)
+
+    def controls_for(self, model: ListedModel) -> Controls:
+        """Return which parameters the composer has controls for with this model."""
+        common, own = self._rules.get("", {}), self._rules.get(model.id, {})
+        return controls_for(model, common, own, self._spelling, self.refused_by(model.id))
 
     def output_limit_for(self, model: str, wanted: Mapping[str, object]) -> int | None:
         """Return how many tokens a request lets a model write over all choices, if it says so."""

@@ -8,7 +8,7 @@ from django import forms
 from django.forms import BoundField
 
 from chatapp.upstream.wire.chat_parameters import EFFORTS, FORMATS, LABELS, InvalidParameters
-from chatapp.upstream.wire.parameter_rules import LISTED, Rules, checked_rules
+from chatapp.upstream.wire.parameter_rules import LISTED, OFFERED, Rules, checked_rules
 
 NAMES = {
     "temperature": "Temperature",
@@ -29,6 +29,7 @@ PARTS = {
     "allowed": "Only these",
     "fixed": "Fixed at",
     "off": "Can't be set",
+    "offered": "Offered at the message box",
 }
 _BOUNDS = {
     "temperature": ("min", "max", "fixed"),
@@ -84,6 +85,7 @@ class RulesForm(forms.Form):
         given = {part: self.cleaned_data.get(f"{name}-{part}") for part in PARTS}
         if given["off"]:
             return {"fixed": None}
+        given["offered"] = given["offered"] or None
         if name in _SWITCHES:
             given["fixed"] = _ON_OR_OFF.get(str(given["fixed"]))
         if isinstance(allowed := given["allowed"], str):
@@ -112,6 +114,8 @@ def _fields() -> Iterator[tuple[str, str, forms.Field]]:
             choices = [("", "Not fixed"), *((one, one) for one in EFFORTS)]
             yield name, "fixed", forms.ChoiceField(required=False, choices=choices)
         yield name, "off", forms.BooleanField(required=False)
+        if name in OFFERED:
+            yield name, "offered", forms.BooleanField(required=False)
 
 
 def _number(name: str) -> forms.NumberInput:
@@ -127,6 +131,8 @@ def _initial(rules: Rules) -> dict[str, object]:
             elif part == "allowed" and isinstance(value, list):
                 shown[f"{name}-allowed"] = ", ".join(map(str, value))
                 shown[f"{name}-off"] = not value
+            elif part == "offered":
+                shown[f"{name}-{part}"] = value
             elif name in _SWITCHES:
                 shown[f"{name}-{part}"] = "on" if value else "off"
             else:

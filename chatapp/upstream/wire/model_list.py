@@ -1,8 +1,9 @@
 """Parse the body of `GET /models` into models. Raises `UpstreamFailed` if it is not a list.
 
 In OpenAI's own list only the `id` is useful. Others add fields under various names:
-OpenRouter `name`, `context_length`, `architecture`, `supported_parameters`; vLLM `max_model_len`;
-llama.cpp `meta.n_ctx`; LiteLLM `max_input_tokens`, `supports_vision`; Mistral `max_context_length`,
+OpenRouter `name`, `context_length`, `architecture`, `supported_parameters`, `reasoning`; vLLM
+`max_model_len`; llama.cpp `meta.n_ctx`; LiteLLM `max_input_tokens`, `supports_vision`,
+`supports_web_search`, `supports_max_reasoning_effort`; Mistral `max_context_length`,
 `capabilities`; Groq and Vercel `context_window`, `tags`; Together and Anthropic `display_name`;
 Fireworks `supports_tools`. A model takes no images if its input modalities are listed without
 images (OpenRouter), or if its flag for them is false (Mistral, LiteLLM). Every list is searched for
@@ -18,6 +19,7 @@ from typing import Self
 
 import msgspec
 
+from chatapp.upstream.wire.chat_parameters import EFFORTS
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, clean
 from chatapp.upstream.wire.model_prices import ListedPrice, price_in
 
@@ -58,6 +60,7 @@ class Ability(Enum):
     VISION = "vision"
     TOOLS = "tools"
     REASONING = "reasoning"
+    WEB_SEARCH = "web search"
 
 
 _ABILITIES: Mapping[str, Ability] = MappingProxyType(
@@ -76,8 +79,14 @@ _ABILITIES: Mapping[str, Ability] = MappingProxyType(
         "reasoning": Ability.REASONING,
         "reasoning_effort": Ability.REASONING,
         "thinking": Ability.REASONING,
+        "web_search": Ability.WEB_SEARCH,
+        "web_search_options": Ability.WEB_SEARCH,
     }
 )
+# Models that reason, of which most gateways list nothing but the id:
+# https://platform.openai.com/docs/guides/reasoning
+_REASONING_FAMILIES = re.compile(r"(^|/)(o\d(-|$)|gpt-oss|gpt-[5-9](?!.*-chat))")
+_COMMON_EFFORTS = ("low", "medium", "high")  # which all models with an effort take
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,7 @@ class ListedModel:
     price: ListedPrice | None = None
     description: str = ""  # an administrator's
     takes_images: bool | None = None  # None if nothing is known
+    efforts: tuple[str, ...] = ()  # of reasoning, from the least
 
     def with_images(self, takes_images: bool) -> Self:
         """Return the model with what is known better than from the list."""
@@ -121,6 +131,11 @@ def listed_models(body: bytes) -> list[ListedModel]:
     return list(models.values())
 
 
+def model_named(model_id: str) -> ListedModel:
+    """Return what is known of a model that no list describes."""
+    return _model_of(model_id) or ListedModel(model_id)
+
+
 def _not_a_list(why: str) -> UpstreamFailed:
     message = clean(f"not a list of models: {why}")
     return UpstreamFailed(UpstreamError(ErrorKind.MALFORMED, message))
@@ -137,9 +152,14 @@ def _model_of(entry: object) -> ListedModel | None:
     contexts = (_count(part.get(key)) for key in _CONTEXTS for part in parts)
     context = next((count for count in contexts if count), None)
     abilities = frozenset(_abilities_in(parts))
+    if not abilities and _REASONING_FAMILIES.search(model_id):
+        abilities = frozenset({Ability.REASONING})
     takes_images = True if Ability.VISION in abilities else _says_no_images(parts)
     price = price_in(fields)
-    return ListedModel(model_id, name, context, abilities, price, takes_images=takes_images)
+    efforts = tuple(_efforts_in(fields, parts)) if Ability.REASONING in abilities else ()
+    return ListedModel(
+        model_id, name, context, abilities, price, takes_images=takes_images, efforts=efforts
+    )
 
 
 def _text(value: object, limit: int) -> str:
@@ -169,6 +189,20 @@ def _abilities_in(parts: list[Mapping[str, object]]) -> Iterator[Ability]:
         for word in _words_in(part):
             if ability := _ABILITIES.get(word):
                 yield ability
+
+
+def _efforts_in(fields: Mapping[str, object], parts: list[Mapping[str, object]]) -> Iterator[str]:
+    """Yield the efforts that a model takes: OpenRouter lists all, LiteLLM has flags for some."""
+    reasoning = fields.get("reasoning")
+    listed = reasoning.get("supported_efforts") if isinstance(reasoning, dict) else None
+    flags = {word for part in parts for word in _words_in(part)}
+    for effort in EFFORTS:
+        if isinstance(listed, list):
+            is_taken = effort in listed
+        else:
+            is_taken = effort in _COMMON_EFFORTS or f"{effort}_reasoning_effort" in flags
+        if is_taken:
+            yield effort
 
 
 def _says_no_images(parts: list[Mapping[str, object]]) -> bool | None:

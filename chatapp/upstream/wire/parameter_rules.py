@@ -2,7 +2,8 @@
 
 Rules are a JSON object by parameter: `{"temperature": {"min": 0, "max": 1}, "seed": {"fixed": 1},
 "reasoning_effort": {"allowed": ["low", "medium"]}, "web_search": {"fixed": null}}`. `fixed: null`
-means that a chat can't set the parameter at all.
+means that a chat can't set the parameter at all. `"web_search": {"offered": true}` says that the
+composer offers it, whatever the gateway's list says.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,6 +25,7 @@ Rules = Mapping[str, Mapping[str, object]]  # by parameter
 
 NUMBERS = frozenset({"temperature", "top_p", "max_output_tokens", "seed", "top_logprobs"})
 LISTED = frozenset({"reasoning_effort", "response_format", "extra"})  # have `allowed`
+OFFERED = frozenset({"web_search"})  # have `offered`
 MAX_ALLOWED = 50  # items of a list
 # Names in `extra` by which some servers take a parameter; they go with a rule for it.
 _OTHER_NAMES = {
@@ -200,6 +202,7 @@ def _error(name: object, rule: object) -> str:
         "fixed",
         *(_BOUNDS if name in NUMBERS else ()),
         *(["allowed"] if name in LISTED else ()),
+        *(["offered"] if name in OFFERED else ()),
     }
     if not isinstance(rule, Mapping) or rule.keys() - keys:
         return f"A rule for {name} has {' or '.join(sorted(keys))}."
@@ -207,6 +210,8 @@ def _error(name: object, rule: object) -> str:
         if len(rule) > 1:
             return f"A rule for {name} that has fixed can have nothing else."
         return "" if rule["fixed"] is None else error_of(name, rule["fixed"])
+    if rule.get("offered", True) is not True:
+        return f"What is offered of {name} must be true."
     return _error_of_bounds(name, rule) or _error_of_allowed(name, rule.get("allowed", []))
 
 

@@ -21,10 +21,16 @@ class Spelling:
     effort: tuple[str, ...] = ("reasoning_effort",)  # a path: ("reasoning", "effort")
     seed: str = "seed"
     web_search: Mapping[str, object] = field(default_factory=lambda: {"web_search_options": {}})
+    searches_with_any_model: bool = False
 
 
 COMMON = Spelling()
 OF_OPENAI = Spelling(output=(MAX_COMPLETION_TOKENS, MAX_TOKENS))
-OF_OPENROUTER = Spelling(effort=("reasoning", "effort"), web_search={"plugins": [{"id": "web"}]})
+OF_OPENROUTER = Spelling(
+    effort=("reasoning", "effort"),
+    web_search={"plugins": [{"id": "web"}]},
+    # https://openrouter.ai/docs/features/web-search
+    searches_with_any_model=True,
+)
 OF_MISTRAL = Spelling(output=(MAX_TOKENS,), seed="random_seed")
 OF_DASHSCOPE = Spelling(web_search={"enable_search": True})

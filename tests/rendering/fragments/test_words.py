@@ -98,7 +98,7 @@ def test_context_sizes_are_written_as_advertised(count: int, text: str) -> None:
 
 def test_a_models_abilities_are_listed_in_a_fixed_order() -> None:
     able = ListedModel("a", "A", 8192, frozenset(Ability))
-    assert words.about_model(able) == "8k context, vision, tools, reasoning"
+    assert words.about_model(able) == "8k context, vision, tools, reasoning, web search"
     assert words.about_model(replace(able, description="Fast")).startswith("Fast · 8k context")
     assert words.about_model(ListedModel("a")) == ""
     assert words.about_model(ListedModel("a", takes_images=False)) == "text only"

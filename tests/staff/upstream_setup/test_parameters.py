@@ -74,6 +74,15 @@ def test_rules_for_every_parameter_are_stored_shown_and_recorded(
     assert len(events()) == 1
 
 
+def test_web_search_is_offered_by_a_rule(desk: Client, team: Upstream) -> None:
+    path = f"/settings/models/{team.pk}/parameters/"
+    desk.post(path, {"model": "one", "web_search-offered": "on"})
+    team.refresh_from_db()
+    assert team.model_parameters == {"one": {"web_search": {"offered": True}}}
+    shown = values_of(parse(desk.get(path, {"model": "one"}).text).find("form", action=path))
+    assert shown["web_search-offered"] == "on"
+
+
 def test_empty_rules_are_removed_and_others_kept(desk: Client, team: Upstream) -> None:
     path = f"/settings/models/{team.pk}/parameters/"
     desk.post(path, {"model": "", "seed-fixed": "1"})
@@ -92,6 +101,7 @@ def test_empty_rules_are_removed_and_others_kept(desk: Client, team: Upstream) -
         ({"temperature-max": "1", "temperature-fixed": "1"}, "can have nothing else"),
         ({"reasoning_effort-allowed": "huge"}, "What is allowed of reasoning_effort can be none"),
         ({"extra-allowed": "model"}, "must be names of parameters"),
+        ({"web_search-fixed": "on", "web_search-offered": "on"}, "can have nothing else"),
         ({"seed-fixed": str(2**70)}, "The seed must be a whole number"),
     ],
 )

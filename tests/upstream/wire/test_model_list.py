@@ -29,6 +29,7 @@ def test_a_very_long_list_is_cut() -> None:
 
 
 VISION, TOOLS, REASONING = Ability.VISION, Ability.TOOLS, Ability.REASONING
+SEARCH, COMMON = Ability.WEB_SEARCH, ("low", "medium", "high")
 GATEWAYS = {
     "OpenAI": (
         {"id": "gpt-4o", "object": "model", "created": 1715367049, "owned_by": "system"},
@@ -52,7 +53,36 @@ GATEWAYS = {
             1048576,
             frozenset({VISION, TOOLS, REASONING}),
             takes_images=True,
+            efforts=COMMON,
         ),
+    ),
+    "OpenRouter, with efforts": (
+        {
+            "id": "a",
+            "reasoning": {"supported_efforts": ["xhigh", "low", "new"], "mandatory": True},
+            "supported_parameters": ["reasoning", "web_search_options"],
+        },
+        ListedModel("a", abilities=frozenset({REASONING, SEARCH}), efforts=("low", "xhigh")),
+    ),
+    "OpenAI, a model that reasons": (
+        {"id": "gpt-5.1", "object": "model", "owned_by": "system"},
+        ListedModel("gpt-5.1", abilities=frozenset({REASONING}), efforts=COMMON),
+    ),
+    "OpenAI, a model that only chats": (
+        {"id": "gpt-5-chat-latest", "object": "model", "owned_by": "system"},
+        ListedModel("gpt-5-chat-latest"),
+    ),
+    "LiteLLM, with efforts": (
+        {
+            "id": "m",
+            "model_info": {
+                "supports_reasoning": True,
+                "supports_web_search": True,
+                "supports_none_reasoning_effort": True,
+                "supports_xhigh_reasoning_effort": None,
+            },
+        },
+        ListedModel("m", abilities=frozenset({REASONING, SEARCH}), efforts=("none", *COMMON)),
     ),
     "OpenRouter, a model that draws": (
         {
@@ -91,8 +121,8 @@ GATEWAYS = {
         ListedModel("mistral-large", "", 131072, frozenset({TOOLS}), takes_images=False),
     ),
     "Vercel": (
-        {"id": "x/y", "name": "Y", "context_window": 200000, "tags": ["tool-use", "vision"]},
-        ListedModel("x/y", "Y", 200000, frozenset({TOOLS, VISION}), takes_images=True),
+        {"id": "x/y", "name": "Y", "context_window": 200000, "tags": ["web-search", "vision"]},
+        ListedModel("x/y", "Y", 200000, frozenset({SEARCH, VISION}), takes_images=True),
     ),
     "Ollama": ({"id": "llama3:8b", "object": "model"}, ListedModel("llama3:8b")),
 }
@@ -120,6 +150,7 @@ def test_a_better_known_word_about_images_is_shown_too() -> None:
         {"name": 5, "context_length": "much", "supported_parameters": 7, "architecture": []},
         {"name": "a", "context_length": -1, "tags": [None, {"vision": 1}], "capabilities": "none"},
         {"name": " ", "context_length": 10**400, "supports_vision": "true", "meta": {"meta": 5}},
+        {"reasoning": {"supported_efforts": ["low"]}, "supported_parameters": [["reasoning"]]},
         {"context_length": True, "max_model_len": "9" * 5000, "tags": ["vision"[:3]] * 10_000},
     ],
 )

@@ -48,7 +48,14 @@ def test_a_rule_changes_what_a_chat_set_and_says_why(
 
 
 @pytest.mark.parametrize(
-    "wanted", [{"temperature": 0.5}, {"reasoning_effort": "low"}, {"extra": {"top_k": 1}}, {}]
+    "wanted",
+    [
+        {"temperature": 0.5},
+        {"reasoning_effort": "low"},
+        {"extra": {"top_k": 1}},
+        {},
+        {"web_search": True},
+    ],
 )
 def test_what_is_within_the_rules_is_sent_as_it_is(wanted: dict[str, object]) -> None:
     rules = checked_rules(
@@ -56,6 +63,7 @@ def test_what_is_within_the_rules_is_sent_as_it_is(wanted: dict[str, object]) ->
             "temperature": {"min": 0, "max": 1},
             "reasoning_effort": {"allowed": ["low"]},
             "extra": {"allowed": ["top_k"]},
+            "web_search": {"offered": True},
         }
     )
     result = bounded(wanted, rules)
@@ -110,7 +118,7 @@ def test_the_rule_of_a_model_replaces_that_of_all_models() -> None:
         ({"temperature": {"min": 1, "max": 0}}, "The min of temperature is above its max."),
         ({"temperature": {"fixed": 1, "max": 1}}, "can have nothing else"),
         ({"temperature": {"fixed": "hot"}}, "Temperature must be a number from 0 to 2."),
-        ({"web_search": {"max": 1}}, "A rule for web_search has fixed."),
+        ({"web_search": {"max": 1}}, "A rule for web_search has fixed or offered."),
         ({"reasoning_effort": {"allowed": ["huge"]}}, "can be none, minimal, low"),
         ({"reasoning_effort": {"allowed": "low"}}, "must be a list"),
         ({"extra": {"allowed": ["model"]}}, "must be names of parameters"),

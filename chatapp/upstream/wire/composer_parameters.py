@@ -1,0 +1,66 @@
+"""Which parameters the composer has controls for, by model: reasoning effort and web search.
+
+A model has one if the gateway's list says so (`model_list`), or an administrator's rules do. What
+the model has refused isn't offered. What an administrator fixed is shown, but can't be changed.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from chatapp.upstream.wire.chat_parameters import EFFORTS, as_request
+from chatapp.upstream.wire.model_list import Ability, ListedModel
+from chatapp.upstream.wire.parameter_rules import Rules, merged_rules
+from chatapp.upstream.wire.spellings import Spelling
+
+NAMES = ("reasoning_effort", "web_search")
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """The controls for one model."""
+
+    efforts: tuple[str, ...] = ()  # empty: no control
+    effort_is_fixed: bool = False
+    has_web_search: bool = False
+    web_search_is_fixed: bool = False  # on
+
+
+def controls_for(
+    model: ListedModel,
+    common_rules: Rules,
+    model_rules: Rules,
+    spelling: Spelling,
+    refused: Collection[str],
+) -> Controls:
+    """Return the controls for a model, given the rules of all models and its own."""
+    rules = merged_rules(common_rules, model_rules)
+    effort, search = (rules.get(name, {}) for name in NAMES)
+    efforts = _efforts(model, common_rules, model_rules)
+    takes_effort, takes_search = (
+        as_request({name: value}, spelling, refused)
+        for name, value in (("reasoning_effort", EFFORTS[0]), ("web_search", True))
+    )
+    searches = (
+        spelling.searches_with_any_model
+        or Ability.WEB_SEARCH in model.abilities
+        or search.get("offered")
+    )
+    return Controls(
+        efforts if takes_effort else (),
+        "fixed" in effort,
+        bool(takes_search and search.get("fixed", searches)),
+        "fixed" in search,
+    )
+
+
+def _efforts(model: ListedModel, common_rules: Rules, model_rules: Rules) -> tuple[str, ...]:
+    """Return the efforts to choose from, in order. A list of its own says that a model has them."""
+    own, common = (rules.get("reasoning_effort", {}) for rules in (model_rules, common_rules))
+    rule = own or common
+    if "fixed" in rule:
+        return (str(rule["fixed"]),) if rule["fixed"] else ()
+    allowed = rule.get("allowed")
+    if not isinstance(allowed, list):
+        return model.efforts
+    known = EFFORTS if own else model.efforts
+    return tuple(one for one in known if one in allowed)

@@ -15,6 +15,7 @@ from django.db import OperationalError
 from chatapp.chat import branching, leaving_out, submission
 from chatapp.chat.fields import Fields
 from chatapp.chat.forms import (
+    ChooseForm,
     ContinueForm,
     DecisionForm,
     DeleteForm,
@@ -115,6 +116,11 @@ class Actions:
     async def stop_summary(self, form: StopSummaryForm) -> None:
         leaving_out.cancel(self._viewer, form.cleaned_data["conversation"])
 
+    async def choose(self, form: ChooseForm) -> None:
+        choice = form.parsed
+        await submission.written(self._viewer, choice.store)
+        worker().conversation_changed(self._viewer.user_id, choice.conversation)
+
     async def stop(self, form: StopForm) -> None:
         stop = form.parsed
         for running in self._running(stop.conversation):
@@ -190,6 +196,7 @@ ACTIONS: Mapping[str, Action[Any]] = {
     "edit_summary": Action(EditSummaryForm, Actions.change_context),
     "summarise": Action(SummariseForm, Actions.summarise),
     "stop_summary": Action(StopSummaryForm, Actions.stop_summary),
+    "choose": Action(ChooseForm, Actions.choose),
     "stop": Action(StopForm, Actions.stop, is_always_taken=True),
     "allow": Action(DecisionForm, Actions.allow),
     "deny": Action(DecisionForm, Actions.deny),

@@ -121,6 +121,7 @@ def _panel(
         "form": form or ParameterForm.of(settings.instructions, settings.sent_parameters),
         "composer": conversation is None,
         "is_saved": is_saved,
+        "is_unsaved": "preset" in request.GET,
         "has_memory": bool(Memory.instructions_of(request.user.pk)),
     }
     if conversation and is_saved:

@@ -21,6 +21,7 @@ from chatapp.models import (
     Fork,
     LeaveOut,
     ModelChoice,
+    ParameterChoice,
     Prompt,
     Restoration,
     Retry,
@@ -125,9 +126,9 @@ class PromptForm(AskForm):
 
     @property
     def _own_settings(self) -> dict[str, Any]:
-        """What the panel of a new chat sends; empty if it was never opened."""
+        """What the panel of a new chat sends, or the composer's controls if it was not opened."""
         if "system_prompt" not in self.settings.data:
-            return {}
+            return {"chosen": self.settings.chosen}
         system_prompt = self.settings.cleaned_data["system_prompt"]
         return {"system_prompt": system_prompt, "parameters": self.settings.parameters}
 
@@ -163,6 +164,16 @@ class EditForm(PromptForm):
             others=others,
             files=clean["attached"],
         )
+
+
+class ChooseForm(ParameterForm):
+    """What was chosen at the composer of an existing chat."""
+
+    conversation = forms.UUIDField()
+
+    @property
+    def parsed(self) -> ParameterChoice:
+        return ParameterChoice(self.cleaned_data["conversation"], self.chosen)
 
 
 class ContinueForm(AskForm):
@@ -328,6 +339,7 @@ class WatchForm(forms.Form):
 FORMS = (
     PromptForm,
     ParameterForm,
+    ChooseForm,
     EditForm,
     ContinueForm,
     RetryForm,

@@ -39,6 +39,7 @@ from chatapp.models import (
 from chatapp.models.billing.quota_usage import quota_usages, warning
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments
+from chatapp.upstream.wire.composer_parameters import Controls
 
 logger = logging.getLogger(__name__)
 
@@ -112,14 +113,15 @@ def _settings(
     project: Project | None,
     preset: Preset | None,
 ) -> dict[str, object]:
-    """Return the preset and the figures of the meter, of a chat or of a new one."""
+    """Return the settings and the figures of the meter, of a chat or of a new one."""
     if conversation:
         settings, project = ChatSettings.of(conversation), conversation.project
     else:
         settings = ChatSettings(preset_version=preset.newest if preset else None)
     takes_memory = not (conversation and conversation.is_temporary)
     figures = meter_figures(settings, person, project, takes_memory=takes_memory)
-    return {"preset": settings.preset, **figures}
+    may_choose = settings.is_readable(person)
+    return {"preset": settings.preset, "settings": settings, "may_choose": may_choose, **figures}
 
 
 def meter_figures(
@@ -153,6 +155,13 @@ def _used_tokens(
     return None
 
 
+EFFORTS = [
+    ("", "Default effort"),
+    ("none", "No reasoning"),
+    *((one, f"{one.capitalize()} effort") for one in ("minimal", "low", "medium", "high")),
+    ("xhigh", "Extra high effort"),
+    ("max", "Maximum effort"),
+]
 NO_NOTES: dict[str, object] = {"notice": "", "says_closing_stops": False}
 
 
@@ -268,11 +277,14 @@ def _models(offers: list[Offer], wanted: list[str]) -> dict[str, object]:
 
     If none is, the first one offered is chosen, as a stopgap while more models are awaited.
     """
-    offered = {value: None for offer in offers for value, _ in offer.choices}
+    offered = {value: (offer, model) for offer in offers for value, model in offer.choices}
     chosen = next((value for value in (*wanted, *offered) if value in offered), "")
+    offer, model = offered.get(chosen, (None, None))
     return {
         "offers": offers,
         "chosen_model": chosen,
+        "controls": offer.upstream.controls_for(model) if offer and model else Controls(),
+        "efforts": EFFORTS,
         "awaits_models": any(offer.is_awaited for offer in offers),
         "stopgap": "" if chosen in wanted else chosen,
     }

@@ -17,7 +17,11 @@ from chatapp.models.billing.limits import Limit
 from chatapp.models.billing.prices import Price
 from chatapp.models.billing.usage import Usage
 from chatapp.models.conversations import ledger, sequence  # noqa: F401 - imported for their post_migrate receivers
-from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
+from chatapp.models.conversations.chat_settings import (
+    ChatSettings,
+    ParameterChoice,
+    RequestSettings,
+)
 from chatapp.models.conversations.context_cuts import ContextCut
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.deletions import Deleted, Deletion, Restoration
@@ -103,6 +107,7 @@ __all__ = [
     "NotHere",
     "Opening",
     "PageImage",
+    "ParameterChoice",
     "Permitted",
     "PlannedSummary",
     "Preset",

@@ -1,15 +1,19 @@
 // Opens and closes the panel with a chat's settings. Loaded by static/js/lazy.js.
 //
 // In a new chat the panel's fields belong to the composer, so closing only hides it. Once that chat is
-// stored, its own panel takes its place.
+// stored, its own panel takes its place. The panel follows what is chosen at the composer and saved in other
+// tabs; while it has changes that are not saved, only the composer's controls.
 
+import { moveToPanel, touched } from "./draft-settings.js";
 import { fetchDialog } from "./fetched-dialogs.js";
+import { conversation } from "./page.js";
 import { tell } from "./toast.js";
 import { OURS } from "./untrusted-html.js";
 
 const FAILED = "The settings couldn't be loaded. Try again in a moment.";
 
 const panel = () => document.getElementById("chat-settings");
+const holder = () => document.getElementById("settings-state");
 const opener = () => document.getElementById("settings-opener");
 
 let isLoading = false;
@@ -26,6 +30,24 @@ async function load() {
   isLoading = true;
   await fetchDialog(address(), "chat-settings", "#main").catch(() => tell(FAILED));
   isLoading = false;
+  if (panel() && !conversation()) moveToPanel();
+}
+
+// Calls `pass` with a control's field at the composer and that in the panel.
+function eachControl(pass) {
+  for (const name of ["reasoning_effort", "web_search"]) {
+    const [ours, theirs] = [holder(), panel()].map((place) => place?.querySelector(`[name=${name}]`));
+    if (ours && theirs) pass(ours, theirs);
+  }
+}
+
+const follow = () => eachControl(({ value }, theirs) => (theirs.value = value));
+
+function catchUp() {
+  if (!panel() || !conversation() || panel().dataset.digest === holder().dataset.digest) return;
+  if ("unsaved" in panel().dataset) follow();
+  else if (panel().hidden) panel().remove();
+  else htmx.ajax("GET", address(), { target: "#chat-settings", swap: "outerHTML" }).catch(() => {});
 }
 
 function show(isShown) {
@@ -50,6 +72,22 @@ document.addEventListener("keydown", (event) => {
   event.stopPropagation();
   show(false);
 }, true);
+
+document.addEventListener("chat:chosen", follow);
+
+document.addEventListener("input", ({ target }) => {
+  if (!target.name || target.name === "preset" || !target.closest("#chat-settings")) return;
+  panel().dataset.unsaved = "";
+  if (conversation()) return;
+  eachControl((ours, { value }) => (ours.value = value));
+  touched();
+});
+
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (target.id === "settings-state") catchUp();
+});
+
+document.addEventListener("chat:gone", () => panel()?.remove());
 
 document.addEventListener("chat:named", async () => {
   if (!panel()) return;

@@ -25,6 +25,7 @@ import "./context-offers.js";
 import "./prompt.js";
 import "./drafts.js";
 import "./model-picker.js";
+import "./controls.js";
 import "./model-opener.js";
 import "./send-by.js";
 import "./slash.js";

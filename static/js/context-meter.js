@@ -76,9 +76,10 @@ document.addEventListener("chat:typed", draw);
 for (const type of ["chat:files", "chat:shown"]) document.addEventListener(type, read);
 document.addEventListener("change", ({ target }) => target === select() && read());
 // The fields of a new chat's settings are sent with its first prompt; others count once they are saved.
-document.addEventListener("input", ({ target }) => {
-  if (!target.matches?.("#chat-settings [name=max_output_tokens][form=composer]")) return;
-  meter().dataset.output = target.value;
+document.addEventListener("chat:chosen", () => {
+  const output = document.querySelector("[name=max_output_tokens]:is([form=composer], #settings-state > :enabled)");
+  if (!output) return;
+  meter().dataset.output = output.value;
   read();
 });
 document.addEventListener("htmx:after:settle", ({ target }) => {

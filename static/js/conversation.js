@@ -31,7 +31,7 @@ function adopt({ url, title, conversation, temporary }) {
   if (!isNew) return;
   setTitle(title);
   heading.textContent = title;
-  for (const one of [heading, document.getElementById("preset-chip")]) one.dataset.conversation = conversation;
+  for (const one of document.querySelectorAll("#title, #preset-chip, #settings-state")) one.dataset.conversation = conversation;
   heading.toggleAttribute("data-temporary", temporary !== undefined);
   tell("chat:named");
 }

@@ -1,9 +1,10 @@
 // Never loses typed text: the browser stores the content of each tab's message box per account and
-// conversation, and a prompt until the server has it. A closed tab's draft goes to the next tab that
+// conversation, the settings of a new chat, and a prompt until the server has it. A closed tab's draft goes to the next tab that
 // shows the conversation. A lock, released with its page, says whether a tab is still open. (Browsers
 // only have locks in secure contexts; elsewhere, other tabs' drafts are taken too.)
 
 import { keep, kept, names } from "./account.js";
+import { draftSettings, takeSettings } from "./draft-settings.js";
 import { newId } from "./ids.js";
 import { box, fillAbove, joined } from "./message-box.js";
 import { conversation } from "./page.js";
@@ -26,6 +27,7 @@ function keepDraft() {
     sent: sent ? [sent.id, sent.text] : undefined,
     sentEdit: sent?.edited,
     edit: edited ? [edited.value, message.value, attached.value] : undefined,
+    settings: draftSettings(),
   };
   keep(name, Object.values(draft).some(Boolean) ? JSON.stringify(draft) : "");
 }
@@ -57,11 +59,12 @@ function takeIfLeft(other) {
 }
 
 function take(other) {
-  const { text, pasted, sent, sentEdit, edit: edited } = JSON.parse(kept(other) ?? "{}");
+  const { text, pasted, sent, sentEdit, edit: edited, settings } = JSON.parse(kept(other) ?? "{}");
   const isLost = sent && !bubbleOf(sent[0]);
   fillAbove(joined(text, pasted)); // version 0.5 kept a long paste apart
   if (isLost) putBack(sent[0], joined(...sent.slice(1)), edited ? "" : sentEdit);
   if (edited) editAgain(...edited);
+  takeSettings(settings);
   keepDraft();
   keep(other, "");
 }
@@ -75,6 +78,7 @@ function moveOn() {
 document.addEventListener("chat:gone", moveOn);
 document.addEventListener("chat:shown", restore);
 document.addEventListener("chat:typed", keepDraft);
+document.addEventListener("chat:chosen", keepDraft);
 document.addEventListener("chat:answered", keepDraft);
 document.addEventListener("chat:named", () => {
   keep(name, "");

@@ -88,6 +88,36 @@ def test_another_preset_is_shown_at_once_in_every_tab(desk: Desk, upstream: Fake
         expect(one.page.get_by_title("This chat's preset")).to_be_hidden()
 
 
+def test_settings_of_a_new_chat_survive_a_reload(
+    desk: Desk, upstream: FakeUpstream, sit_down: SitDown
+) -> None:
+    make_preset(desk, "Sonneteer")
+    tab = desk.open()
+    panel = open_panel(tab)
+    panel.get_by_label("System prompt").fill("Answer in rhymes.")
+    panel.get_by_label("Temperature").fill("0.3")
+    panel.get_by_text("More parameters").click()
+    panel.get_by_label("Log probabilities").select_option("On")
+    tab.reload()
+    panel = open_panel(tab)
+    expect(panel.get_by_label("System prompt")).to_have_value("Answer in rhymes.")
+    expect(panel.get_by_label("Temperature")).to_have_value("0.3")
+    panel.get_by_label("Preset").select_option("Sonneteer")  # has its own
+    expect(tab.page.get_by_title("This chat's preset")).to_have_text("Sonneteer")
+    expect(open_panel(tab).get_by_label("System prompt")).to_have_value("Rhyme.")
+    tab.page.go_back()
+    expect(tab.page.get_by_title("This chat's preset")).to_be_hidden()
+    tab.reload()
+    script(upstream)
+    tab.ask("Why?")
+    tab.expect_ending("complete")
+    body = sent(upstream)
+    assert body["messages"][0] == {"role": "system", "content": "Answer in rhymes."}
+    assert (body["temperature"], body["logprobs"]) == (0.3, True)
+    fresh = desk.open()
+    expect(open_panel(fresh).get_by_label("System prompt")).to_have_value("")
+
+
 def make_preset(desk: Desk, name: str) -> None:
     page = desk.open().page
     page.goto(f"{desk.url}/presets/new/")

@@ -6,18 +6,22 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
-from chatapp.chat.forms import PromptForm
+from chatapp.chat.forms import ChooseForm, PromptForm
 from chatapp.models import (
     ChatSettings,
     Conversation,
     Memory,
     ModelChoice,
+    NotHere,
+    ParameterChoice,
     Preset,
     Prompt,
+    Refused,
     Upstream,
     User,
 )
 from chatapp.models.library.sharing import Level
+from tests.support.page import parse
 from tests.support.stored import MODEL, end, reply_of
 
 pytestmark = pytest.mark.django_db
@@ -123,6 +127,111 @@ def test_the_first_prompt_brings_the_settings_of_a_new_chat() -> None:
     assert form.is_valid()
     prompt = form.parsed(ModelChoice(1, "m"))
     assert (prompt.system_prompt, prompt.parameters) == ("Rhyme.", {"temperature": 0.5})
+
+
+def test_the_composers_controls_keep_the_rest_of_a_preset(alice: User, gateway: Upstream) -> None:
+    set_before = {"temperature": 0.5, "web_search": True, "reasoning_effort": "low"}
+    poet = Preset.start(alice, name="Poet", system_prompt="Rhyme.", parameters=set_before)
+    sent = {"message": "Why?", "preset": str(poet.pk), "reasoning_effort": "high", "web_search": ""}
+    form = PromptForm(sent)
+    assert form.is_valid()
+    turn = form.parsed(ModelChoice(gateway.pk, MODEL)).store(alice, uuid4())
+    settings = ChatSettings.of(turn.conversation)
+    assert settings.system_prompt is None
+    assert settings.parameters == {"temperature": 0.5, "reasoning_effort": "high"}
+    same = PromptForm({**sent, "reasoning_effort": "low", "web_search": "on"})
+    assert same.is_valid()
+    turn = same.parsed(ModelChoice(gateway.pk, MODEL)).store(alice, uuid4())
+    assert not ChatSettings.of(turn.conversation).departs
+
+
+def test_a_new_chat_in_which_nothing_was_chosen_has_no_settings(
+    alice: User, gateway: Upstream
+) -> None:
+    form = PromptForm({"message": "Why?", "reasoning_effort": "", "web_search": ""})
+    assert form.is_valid()
+    form.parsed(ModelChoice(gateway.pk, MODEL)).store(alice, uuid4())
+    assert not ChatSettings.objects.exists()
+
+
+def test_a_choice_at_the_composer_changes_only_that(alice: User, chat: Conversation) -> None:
+    settings = ChatSettings.of(chat)
+    settings.set_own("Rhyme.", {"temperature": 0.5})
+    settings.store()
+    here = {"conversation": str(chat.pk)}
+    for chosen in ({"web_search": "on"}, {"reasoning_effort": "high"}, {"web_search": ""}):
+        form = ChooseForm(here | chosen)
+        assert form.is_valid()
+        form.parsed.store(alice)
+    settings = ChatSettings.of(chat)
+    assert settings.instructions == "Rhyme."
+    assert settings.sent_parameters == {"temperature": 0.5, "reasoning_effort": "high"}
+
+
+@pytest.mark.parametrize(
+    "chosen", [{"reasoning_effort": "huge"}, {"reasoning_effort": "x" * 10**6}]
+)
+def test_a_bad_choice_is_refused(chat: Conversation, effort: str) -> None:
+    chosen = {"conversation": str(chat.pk), "reasoning_effort": effort}
+    assert not ChooseForm(chosen).is_valid()
+
+
+def test_nobody_chooses_for_another_person_or_behind_a_preset(
+    alice: User, bob: User, poet: Preset, chat: Conversation
+) -> None:
+    choice = ParameterChoice(chat.pk, {"web_search": True})
+    with pytest.raises(NotHere):
+        choice.store(bob)
+    poet.share(None, Level.USE, alice)
+    bobs = bob.conversations.create(title="Bob's")
+    settings = ChatSettings(conversation=bobs, preset_version=poet.newest)
+    settings.store()
+    with pytest.raises(Refused, match="not see or change"):
+        ParameterChoice(bobs.pk, {"web_search": True}).store(bob)
+    assert ChatSettings.of(bobs).parameters is None
+
+
+def test_the_composer_shows_what_is_set_to_those_who_may_see_it(
+    alice: User, alices: Client, bobs: Client, poet: Preset, gateway: Upstream
+) -> None:
+    poet.change(alice, 1, parameters={"web_search": True, "reasoning_effort": "high"})
+    poet.share(None, Level.USE, alice)
+    query = {"preset": str(poet.pk)}
+    shown = state_in(alices.get("/", query).text)
+    assert shown == {"reasoning_effort": "high", "web_search": "on"}
+    assert state_in(bobs.get("/", query).text) == {}
+    assert state_in(alices.get("/").text) == {"reasoning_effort": "", "web_search": ""}
+
+
+def state_in(page: str) -> dict[str, str]:
+    state = parse(page).find("div", id="settings-state")
+    return {one.attributes["name"]: one.attributes["value"] for one in state.find_all("input")}
+
+
+def test_the_model_picker_says_which_controls_a_model_has(
+    alices: Client, gateway: Upstream
+) -> None:
+    gateway.offered_models = "plain\ngpt-5\nfixed"
+    gateway.model_parameters = {
+        "fixed": {"reasoning_effort": {"fixed": "low"}, "web_search": {"fixed": True}},
+        "plain": {"web_search": {"offered": True}},
+    }
+    gateway.save()
+    options = parse(alices.get("/").text).find("select", id="model").find_all("option")
+    said = {
+        one.attributes["value"].partition("/")[2]: {
+            name for name in one.attributes if name.startswith(("data-ef", "data-fix", "data-sea"))
+        }
+        for one in options
+    }
+    assert said == {
+        "plain": {"data-searches"},
+        "gpt-5": {"data-efforts"},
+        "fixed": {"data-efforts", "data-fixes-effort", "data-searches", "data-fixes-search"},
+    }
+    gateway.learn_refusals("gpt-5", ["reasoning_effort"])
+    gateway.save()
+    assert 'data-efforts="low medium' not in alices.get("/").text
 
 
 def test_a_bad_setting_of_a_new_chat_is_refused_with_the_prompt() -> None:

@@ -235,6 +235,7 @@ ON_A_SOCKET = {
     # `test_socket_access` tries each with another person's conversation.
     **dict.fromkeys(("prompt", "continue", "retry", "edit"), Gates(OWNER, HERS)),
     **dict.fromkeys(("delete", "restore", "fork"), Gates(OWNER, HERS)),
+    "choose": Gates(OWNER, HERS),
     **dict.fromkeys(("leave_out", "send_again", "edit_summary"), Gates(OWNER, HERS)),
     **dict.fromkeys(("summarise", "stop_summary"), Gates(OWNER, HERS)),
     **dict.fromkeys(("stop", "allow", "deny"), Gates(OWNER, HERS)),

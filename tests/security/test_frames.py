@@ -39,6 +39,7 @@ from chatapp.rendering.fragments import LiveReply, ReplyView
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.replies import Waiting, waiting_fragment
 from chatapp.rendering.markdown import block_html
+from chatapp.upstream.wire.composer_parameters import Controls
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.model_list import ListedModel
 from tests.security.judge import breaches_below, parsed, skeleton
@@ -72,7 +73,7 @@ def drawn(text: str) -> str:
             fragments.problem_fragment(text, over_limit=OverLimit(text, None)),
             fragments.delay_fragment(REPLY, text),
             fragments.title_fragment(conversation),
-            fragments.settings_fragment(preset_of(text, conversation)),
+            fragments.settings_fragment(preset_of(text, conversation), may_choose=True),
             fragments.emptied_fragment(CONVERSATION, text, ReviewPolicy(scope="all")),
             waiting_fragment(REPLY, Waiting(text)),
             fragments.deleted_fragment(Deleted(conversation, prompt, 1), REPLY),
@@ -101,6 +102,10 @@ def main(
         "csrf_input": "",
         "filed": listed(conversation),
         "preset": Preset(name=text, description=text),
+        "settings": ChatSettings(parameters={"reasoning_effort": text}),
+        "may_choose": True,
+        "controls": Controls((text,)),
+        "efforts": (),
         "presets": [Preset(name=text, description=text)],
         "presets_to_choose": [Preset(name=text)],
         "head": head,
@@ -146,6 +151,7 @@ def settings(text: str, conversation: Conversation) -> dict[str, object]:
     form = ParameterForm.of(text, {"stop": [text], "extra": {text: text}})
     shown = {"conversation": conversation, "form": form, "composer": False, "is_saved": True}
     more = {"presets": [], "settings": ChatSettings(), "may_change": True, "changes": [text]}
+    more["is_unsaved"] = True
     return {**shown, **more, "csrf_input": "", "has_memory": True}
 
 

@@ -63,6 +63,7 @@ class Running:
             "edit_summary": ({"cut": self.cut, "summary": "Mine"}, NOT_HERE),
             "summarise": (here | {"parent": self.reply, "by": self.model}, NOT_HERE),
             "stop_summary": (here, NOTHING),
+            "choose": (here | {"web_search": "on"}, NOT_HERE),
             "stop": (here, NOTHING),
             "allow": (call, NOTHING),
             "deny": (call, NOTHING),

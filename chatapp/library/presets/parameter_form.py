@@ -19,6 +19,7 @@ from chatapp.upstream.wire.chat_parameters import (
     InvalidParameters,
     checked,
 )
+from chatapp.upstream.wire.composer_parameters import NAMES
 
 NOT_SET = ("", "Not set")
 FORMATS = [NOT_SET, ("text", "Text"), ("json_object", "JSON"), ("json_schema", "JSON schema")]
@@ -115,6 +116,11 @@ class ParameterForm(forms.Form):
     extra = JSONTextField(required=False, max_length=MAX_JSON)
 
     parameters: Mapping[str, object]
+
+    @property
+    def chosen(self) -> dict[str, object]:
+        """What the composer's controls say; None unsets a parameter."""
+        return {name: self.parameters.get(name) for name in NAMES if name in self.data}
 
     @classmethod
     def of(cls, system_prompt: str, parameters: Mapping[str, object]) -> "ParameterForm":

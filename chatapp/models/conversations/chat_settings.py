@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, ClassVar, Self
 from uuid import UUID, uuid4
 
-from django.db import models
+from django.db import models, transaction
 
 from chatapp.db.statements import Query
 from chatapp.models.accounts.memory import Memory
@@ -15,11 +16,13 @@ from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.projects import Project
 from chatapp.models.library.presets import Preset, PresetVersion
 from chatapp.models.refusals import Refused
+from chatapp.upstream.wire.chat_parameters import checked
 
 NOT_OPEN = (
     "You can't use the preset “{}” any more. Choose another one in the chat settings, or none. "
     "Your text is kept."
 )
+NOT_READABLE = "You may use this chat's preset, but not see or change its parameters."
 
 
 class ChatSettings(models.Model):
@@ -119,6 +122,16 @@ class ChatSettings(models.Model):
         if parameters != self.sent_parameters:
             self.parameters = parameters
 
+    def choose(self, chosen: Mapping[str, object]) -> None:
+        """Set some of the parameters; None unsets one."""
+        self.set_own(self.instructions, checked({**self.sent_parameters, **chosen}))
+
+    @property
+    def digest(self) -> str:
+        """Changes with what is set."""
+        version = self.preset_version.pk if self.preset_version else None
+        return _digest(version, self.system_prompt, self.parameters)
+
     def check_right(self, user: User) -> None:
         """Raise `Refused` if the person may not use the chat's preset any more."""
         if (preset := self.preset) and preset.level_of(user) is None:
@@ -131,6 +144,23 @@ class ChatSettings(models.Model):
             ChatSettings.objects.update_or_create(conversation=self.conversation, defaults=content)
         elif not self.is_new:
             self.delete()
+
+
+@dataclass(frozen=True)
+class ParameterChoice:
+    """What a person chose at the composer for an existing chat; None unsets a parameter."""
+
+    conversation: UUID
+    parameters: Mapping[str, object]
+
+    def store(self, user: User) -> None:
+        """Apply it from the next prompt on; raises `Refused`."""
+        with transaction.atomic():
+            settings = ChatSettings.of(Conversation.held(user, self.conversation))
+            if not settings.is_readable(user):
+                raise Refused(NOT_READABLE)
+            settings.choose(self.parameters)
+            settings.store()
 
 
 class RequestSettingsQuerySet(models.QuerySet["RequestSettings"]):

@@ -5,7 +5,7 @@ is the process that will stream the reply; if it is None, nothing new is stored.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -107,6 +107,7 @@ class Prompt:
     # For a new conversation; None if they are those of the preset.
     system_prompt: str | None = None
     parameters: Mapping[str, object] | None = None
+    chosen: Mapping[str, object] = field(default_factory=dict)  # at the composer
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """Store the prompt, or find it if it is stored already, and return its turn.
@@ -218,6 +219,7 @@ class Prompt:
                 settings.instructions if instructions is None else instructions,
                 settings.sent_parameters if parameters is None else parameters,
             )
+            settings.choose(self.chosen)
         return settings
 
 

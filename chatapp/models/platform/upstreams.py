@@ -237,7 +237,9 @@ class Upstream(ImageSettings, ContextSettings, ParameterSettings):
     def controls_for(self, model: ListedModel) -> Controls:
         """Return which parameters the composer has controls for with this model."""
         common, own = self._rules.get("", {}), self._rules.get(model.id, {})
-        return controls_for(model, common, own, self._spelling, self.refused_by(model.id))
+        spelling = _spelling_at(self.base_url, self.dialect)
+        refused = self.refused_by(model.id)
+        return controls_for(model, common, own, spelling, refused, self.parameters)
 
     def output_limit_for(self, model: str, wanted: Mapping[str, object]) -> int | None:
         """Return how many tokens a request lets a model write over all choices, if it says so."""
@@ -276,7 +278,7 @@ class Upstream(ImageSettings, ContextSettings, ParameterSettings):
     @property
     def _spelling(self) -> Spelling:
         """How it spells parameters; the name that an administrator uses comes first."""
-        spelling = spelling_of(self.dialect, urlsplit(self.base_url).hostname or "")
+        spelling = _spelling_at(self.base_url, self.dialect)
         used = [name for name in spelling.output if name in self.parameters]
         return replace(spelling, output=tuple(dict.fromkeys((*used, *spelling.output))))
 
@@ -336,6 +338,11 @@ _ENABLED = Query(
 
 # Prepared: saves 0.2 ms of each chat page.
 _ALL_ENABLED = Query(lambda: Upstream.objects.filter(enabled=True))
+
+
+@lru_cache(maxsize=64)  # each chat page asks once per model
+def _spelling_at(base_url: str, dialect: str) -> Spelling:
+    return spelling_of(dialect, urlsplit(base_url).hostname or "")
 
 
 @lru_cache(maxsize=64)  # each thread page asks once per reply

@@ -82,13 +82,14 @@ class Changes:
             if generation.message.pk in replies and generation.message.pk not in existing:
                 generation.stop(Ending.ABANDONED)
 
-    async def _show(self, settings: ChatSettings, is_running: bool) -> None:
+    async def _show(self, settings: ChatSettings, may_choose: bool, is_running: bool) -> None:
         """Send this to all of the person's tabs: any may be about to show the conversation."""
         conversation = settings.conversation
         row = fragments.sidebar_fragment(conversation, running=is_running)
         title = fragments.title_fragment(conversation)
+        shown = fragments.settings_fragment(settings, may_choose=may_choose)
         tabs = self._viewers.all_of(conversation.user_id)
-        await show_to(tabs, row + title + fragments.settings_fragment(settings))
+        await show_to(tabs, row + title + shown)
 
     async def _remove(self, user: int, conversation: UUID) -> None:
         for generation in self._replies.of(conversation):
@@ -113,8 +114,11 @@ def _gone(conversations: Collection[UUID], shown: Collection[UUID]) -> list[UUID
     return [pk for pk in conversations if pk not in is_unread]
 
 
-def _with_state(conversation: UUID) -> tuple[ChatSettings, bool] | None:
-    """Return the conversation's settings and whether a reply is streaming in it, or None if the
-    conversation is gone."""
-    found = Conversation.objects.kept().filter(pk=conversation).first()
-    return (ChatSettings.of(found), found.messages.streaming().exists()) if found else None
+def _with_state(conversation: UUID) -> tuple[ChatSettings, bool, bool] | None:
+    """Return the conversation's settings, whether its owner may change them, and whether a reply is
+    streaming in it, or None if the conversation is gone."""
+    found = Conversation.objects.kept().filter(pk=conversation).select_related("user").first()
+    if found is None:
+        return None
+    settings = ChatSettings.of(found)
+    return settings, settings.is_readable(found.user), found.messages.streaming().exists()

@@ -8,6 +8,11 @@ from chatapp.models.refusals import OverLimit
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.swaps import replace, swap
 
+_SETTINGS = {
+    "preset-chip": "chat/_preset_chip.html",
+    "settings-state": "chat/_settings_state.html",
+}
+
 
 def composer_fragment(
     conversation: Conversation, head: Message | None, used_tokens: int | None = None
@@ -45,13 +50,12 @@ def emptied_fragment(gone: UUID, why: str, policy: ReviewPolicy) -> str:
     """Show a new chat in place of a deleted conversation, if the page shows it, and say why."""
     state = {"conversation": None, "head": None, "prompt_id": uuid4(), "oob": True}
     state["used_tokens"] = None
+    unset = {"conversation": None, "preset": None, "settings": ChatSettings(), "may_choose": True}
     return (
         swap("innerHTML", "#messages")
         + swap("innerHTML", "#summary-progress")
         + replace("#title", draw("chat/_title.html", {"conversation": None}))
-        + replace(
-            "#preset-chip", draw("chat/_preset_chip.html", {"conversation": None, "preset": None})
-        )
+        + "".join(replace(f"#{name}", draw(one, unset)) for name, one in _SETTINGS.items())
         + draw("chat/_composer_state.html", state | {"gone": gone})
         + replace("#policy-note", _policy_note(policy, None))
         + problem_fragment(why)
@@ -64,12 +68,22 @@ def title_fragment(conversation: Conversation) -> str:
     return replace(target, draw("chat/_title.html", {"conversation": conversation}))
 
 
-def settings_fragment(settings: ChatSettings) -> str:
-    """Update what the page shows of a chat's settings, if it shows this conversation."""
+def settings_fragment(settings: ChatSettings, *, may_choose: bool) -> str:
+    """Update what the page shows of a chat's settings, if it shows this conversation.
+
+    `may_choose` says whether the person may see and change them.
+    """
     conversation = settings.conversation
-    target = f"#preset-chip[data-conversation='{conversation.pk}']"
-    context = {"conversation": conversation, "preset": settings.preset}
-    return replace(target, draw("chat/_preset_chip.html", context))
+    context = {
+        "conversation": conversation,
+        "preset": settings.preset,
+        "settings": settings,
+        "may_choose": may_choose,
+    }
+    return "".join(
+        replace(f"#{name}[data-conversation='{conversation.pk}']", draw(template, context))
+        for name, template in _SETTINGS.items()
+    )
 
 
 def row_gone_fragment(conversation: UUID) -> str:

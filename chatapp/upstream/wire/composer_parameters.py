@@ -4,10 +4,10 @@ A model has one if the gateway's list says so (`model_list`), or an administrato
 the model has refused isn't offered. What an administrator fixed is shown, but can't be changed.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from chatapp.upstream.wire.chat_parameters import EFFORTS, as_request
+from chatapp.upstream.wire.chat_parameters import EFFORTS, MERGED, as_request
 from chatapp.upstream.wire.model_list import Ability, ListedModel
 from chatapp.upstream.wire.parameter_rules import Rules, merged_rules
 from chatapp.upstream.wire.spellings import Spelling
@@ -22,6 +22,7 @@ class Controls:
     efforts: tuple[str, ...] = ()  # empty: no control
     effort_is_fixed: bool = False
     has_web_search: bool = False
+    searches_by_default: bool = False
     web_search_is_fixed: bool = False  # on
 
 
@@ -31,26 +32,36 @@ def controls_for(
     model_rules: Rules,
     spelling: Spelling,
     refused: Collection[str],
+    given: Collection[str],
 ) -> Controls:
-    """Return the controls for a model, given the rules of all models and its own."""
+    """Return the controls for a model, given the rules of all models and its own.
+
+    `given` are the fields that the administrator sends with all requests.
+    """
     rules = merged_rules(common_rules, model_rules)
     effort, search = (rules.get(name, {}) for name in NAMES)
-    efforts = _efforts(model, common_rules, model_rules)
-    takes_effort, takes_search = (
-        as_request({name: value}, spelling, refused)
-        for name, value in (("reasoning_effort", EFFORTS[0]), ("web_search", True))
-    )
+    searches_by_default = any(one in given for one in spelling.web_search if one not in MERGED)
     searches = (
-        spelling.searches_with_any_model
+        searches_by_default
+        or spelling.searches_with_any_model
         or Ability.WEB_SEARCH in model.abilities
         or search.get("offered")
     )
+    efforts = _efforts(model, common_rules, model_rules)
     return Controls(
-        efforts if takes_effort else (),
+        () if _is_refused({NAMES[0]: EFFORTS[0]}, spelling, refused) else efforts,
         "fixed" in effort,
-        bool(takes_search and search.get("fixed", searches)),
+        bool(search.get("fixed", searches))
+        and not _is_refused({NAMES[1]: True}, spelling, refused),
+        searches_by_default,
         "fixed" in search,
     )
+
+
+def _is_refused(
+    parameter: Mapping[str, object], spelling: Spelling, refused: Collection[str]
+) -> bool:
+    return bool(refused) and not as_request(parameter, spelling, refused)
 
 
 def _efforts(model: ListedModel, common_rules: Rules, model_rules: Rules) -> tuple[str, ...]:

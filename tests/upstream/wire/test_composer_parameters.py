@@ -22,8 +22,9 @@ def found(
     own: dict[str, Any] | None = None,
     spelling: Spelling = COMMON,
     refused: tuple[str, ...] = (),
+    given: tuple[str, ...] = (),
 ) -> Controls:
-    return controls_for(model, common or {}, own or {}, spelling, refused)
+    return controls_for(model, common or {}, own or {}, spelling, refused, given)
 
 
 def test_a_model_has_the_controls_that_its_gateway_lists() -> None:
@@ -34,6 +35,12 @@ def test_a_model_has_the_controls_that_its_gateway_lists() -> None:
 def test_openrouter_searches_with_any_model() -> None:
     assert found(PLAIN, spelling=OF_OPENROUTER) == Controls(has_web_search=True)
     assert found(PLAIN, spelling=OF_DASHSCOPE) == Controls()
+
+
+def test_an_administrator_lets_all_requests_search() -> None:
+    by_default = Controls(has_web_search=True, searches_by_default=True)
+    assert found(PLAIN, given=("web_search_options",)) == by_default
+    assert not found(PLAIN, given=("plugins",)).has_web_search
 
 
 def test_what_a_model_has_refused_is_not_offered() -> None:
@@ -73,5 +80,5 @@ def test_an_administrator_says_that_a_model_searches() -> None:
 
 def test_what_an_administrator_has_fixed_is_shown() -> None:
     rules = {"reasoning_effort": {"fixed": "high"}, "web_search": {"fixed": True}}
-    fixed = Controls(("high",), True, True, True)
+    fixed = Controls(("high",), True, True, False, True)
     assert found(PLAIN, rules) == found(ABLE, rules) == fixed

@@ -1,0 +1,62 @@
+// The web search and the reasoning effort of the chat, below the message box, where the chosen model has
+// them. A choice holds from the next message on: a new chat sends it with that, another chat at once.
+
+import { model } from "./context-meter.js";
+import { touched } from "./draft-settings.js";
+import { conversation } from "./page.js";
+
+const FIXED = "Your administrator has fixed this for the model";
+
+const stateOf = (name) => document.querySelector(`#settings-state [name=${name}]`);
+const byId = (id) => document.getElementById(id);
+
+// What the settings of a model that lacks them say is kept.
+function draw() {
+  const { efforts = "", searches, fixesEffort, fixesSearch } = model()?.dataset ?? {};
+  const isReadable = stateOf("web_search") !== null;
+  show(byId("web-search"), byId("web-search"), searches !== undefined, fixesSearch !== undefined);
+  show(byId("effort").parentElement, byId("effort"), efforts !== "", fixesEffort !== undefined);
+  byId("controls").hidden = !isReadable || (searches === undefined && !efforts);
+  if (!isReadable) return;
+  const isOn = fixesSearch !== undefined || (stateOf("web_search").value || searches) === "on";
+  byId("web-search").setAttribute("aria-pressed", isOn);
+  fillEfforts(efforts.split(" "), fixesEffort !== undefined);
+}
+
+function show(control, field, isThere, isFixed) {
+  control.hidden = !isThere;
+  control.title = isFixed ? FIXED : "";
+  field.disabled = isFixed;
+}
+
+function fillEfforts(efforts, isFixed) {
+  const chosen = isFixed ? efforts[0] : stateOf("reasoning_effort").value;
+  const shown = isFixed ? efforts : ["", ...efforts, chosen];
+  const options = [...byId("efforts").content.children].filter(({ value }) => shown.includes(value));
+  byId("effort").replaceChildren(...options.map((option) => option.cloneNode(true)));
+  byId("effort").value = chosen;
+}
+
+function choose(name, value) {
+  stateOf(name).value = value;
+  touched();
+  if (!conversation()) return;
+  byId("choose").setAttribute("hx-include", `#composer-state [name=conversation], #settings-state [name=${name}]`);
+  byId("choose").click();
+}
+
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest?.("#web-search");
+  if (!button) return;
+  const wanted = button.getAttribute("aria-pressed") === "true" ? "off" : "on";
+  choose("web_search", wanted === (model().dataset.searches || "off") ? "" : wanted);
+});
+document.addEventListener("change", ({ target }) => {
+  if (target.id === "effort") choose("reasoning_effort", target.value);
+  if (target.id === "model") draw();
+});
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (["model-picker", "settings-state"].includes(target.id)) draw();
+});
+document.addEventListener("chat:shown", draw);
+document.addEventListener("chat:chosen", draw);

@@ -1,0 +1,59 @@
+// What is set for a chat before its first prompt, as a part of its draft: fields of the composer's form,
+// which are hidden ones until the panel with all of them is opened. Each preset's own are kept apart.
+
+import { form } from "./message-box.js";
+import { conversation } from "./page.js";
+
+const holder = () => document.getElementById("settings-state");
+const preset = () => document.querySelector("#composer-state [name=preset]")?.value ?? "";
+const isTouched = () => "touched" in holder().dataset;
+const fields = () =>
+  [...form().elements].filter((one) => one.name && one.closest("#settings-state, #chat-settings"));
+
+let ofOthers = {}; // the settings of presets that the page doesn't show, by their ids
+
+export function draftSettings() {
+  if (conversation()) return undefined;
+  const own = fields().filter(({ disabled }) => !disabled).map(({ name, value }) => [name, value]);
+  const all = { ...ofOthers, ...(isTouched() && { [preset()]: Object.fromEntries(own) }) };
+  return Object.keys(all).length ? all : undefined;
+}
+
+export function takeSettings(settings = {}) {
+  if (conversation()) return;
+  const { [preset()]: own, ...others } = settings;
+  ofOthers = { ...others, ...ofOthers };
+  if (own && !isTouched()) write(own);
+}
+
+// Sets fields, adding hidden ones for those that are not there. A person who may not read the preset has none.
+function write(values) {
+  if (!holder().children.length) return;
+  for (const [name, value] of Object.entries(values)) {
+    if (!fields().some((one) => one.name === name)) {
+      holder().append(Object.assign(document.createElement("input"), { type: "hidden", name }));
+    }
+    for (const one of fields()) if (one.name === name) one.value = value;
+  }
+  touched();
+}
+
+// Fires `chat:chosen` on the document: what is set has changed.
+export function touched() {
+  if (!conversation()) holder().dataset.touched = "";
+  document.dispatchEvent(new Event("chat:chosen"));
+}
+
+// The panel's fields take the place of the hidden ones. The composer's controls still read theirs.
+export function moveToPanel() {
+  const hidden = [...holder().children];
+  for (const one of hidden) one.disabled = true;
+  if (isTouched()) write(Object.fromEntries(hidden.map(({ name, value }) => [name, value])));
+}
+
+document.addEventListener("chat:shown", () => (ofOthers = {}));
+document.addEventListener("chat:named", () => {
+  delete holder().dataset.touched;
+  ofOthers = {};
+  for (const one of [...holder().children]) one.disabled = false;
+});

@@ -1,0 +1,142 @@
+"""Web search and the reasoning effort at the message box, for the models that have them."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import LARGE, Desk, SitDown, Tab
+from tests.browser.test_accessible import expect_accessible
+from tests.browser.test_chat_settings import open_panel, script, sent
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.support.live import Person, Server
+
+FIXED, PLAIN = "delta", "gamma"
+SET = f"""
+from chatapp.models import Upstream
+Upstream.objects.filter(from_environment=True).update(model_parameters={{
+    {LARGE!r}: {{
+        "reasoning_effort": {{"allowed": ["low", "high", "xhigh"]}},
+        "web_search": {{"offered": True}},
+    }},
+    {FIXED!r}: {{"reasoning_effort": {{"fixed": "low"}}, "web_search": {{"fixed": True}}}},
+}})
+"""
+UNSET = """
+from chatapp.models import Upstream
+Upstream.objects.update(model_parameters=None)
+"""
+
+
+@pytest.fixture
+def desk_there(sit_down: SitDown, alice: Person, offering: Server) -> Iterator[Desk]:
+    """Alice's browser, where one model has both and another has them fixed."""
+    offering.run(SET)
+    yield sit_down(alice, url=offering.url)
+    offering.run(UNSET)
+
+
+def search(tab: Tab) -> Locator:
+    return tab.page.get_by_role("button", name="Web search")
+
+
+def effort(tab: Tab) -> Locator:
+    return tab.page.locator("#controls").get_by_label("Reasoning effort")
+
+
+def choose_model(tab: Tab, name: str) -> None:
+    tab.page.locator("#model").select_option(label=name)
+
+
+def test_a_new_chat_keeps_what_is_chosen_and_every_tab_follows(
+    desk_there: Desk, gateway: FakeUpstream
+) -> None:
+    tab = desk_there.open()
+    choose_model(tab, LARGE)
+    expect(search(tab)).to_have_attribute("aria-pressed", "false")
+    search(tab).click()
+    effort(tab).select_option("High effort")
+    expect_accessible(tab.page)
+    choose_model(tab, PLAIN)
+    expect(search(tab)).to_be_hidden()
+    expect(effort(tab)).to_be_hidden()
+    choose_model(tab, LARGE)
+    tab.reload()
+    expect(search(tab)).to_have_attribute("aria-pressed", "true")
+    expect(effort(tab)).to_have_value("high")
+
+    pause = Pause()
+    gateway.script(role(), delta("So"), pause, delta(" it is.\n" * 9), finish(), done())
+    place = tab.page.locator("#controls").bounding_box()
+    tab.ask("Why?")
+    expect(tab.answer).to_contain_text("So")
+    while_streaming = tab.page.locator("#controls").bounding_box()
+    pause.release()
+    tab.expect_ending("complete")
+    assert tab.page.locator("#controls").bounding_box() == while_streaming
+    assert place
+    assert while_streaming
+    assert place["height"] == while_streaming["height"]
+    body = sent(gateway)
+    assert (body["reasoning_effort"], body["web_search_options"]) == ("high", {})
+
+    beside = desk_there.open(tab.page.url.removeprefix(desk_there.url))
+    panel = open_panel(beside)
+    expect(search(beside)).to_have_attribute("aria-pressed", "true")
+    search(tab).click()
+    for one in (tab, beside):
+        expect(search(one)).to_have_attribute("aria-pressed", "false")
+    expect(panel.get_by_label("Search the web")).to_have_value("")
+    panel.get_by_label("System prompt").fill("Rhyme.")  # not saved yet
+    effort(tab).select_option("Default effort")
+    expect(panel.get_by_label("Reasoning effort")).to_have_value("")
+    expect(panel.get_by_label("System prompt")).to_have_value("Rhyme.")
+    panel.get_by_label("Search the web").select_option("On")
+    panel.get_by_role("button", name="Save").click()
+    expect(search(tab)).to_have_attribute("aria-pressed", "true")
+    expect(panel.get_by_role("status")).to_contain_text("Saved.")
+    script(gateway)
+    tab.ask("And?")
+    tab.expect_ending("complete")
+    body = gateway.chat_requests[-1].body
+    assert body["messages"][0]["content"] == "Rhyme."
+    assert "reasoning_effort" not in body
+    assert body["web_search_options"] == {}
+
+
+def test_what_an_administrator_fixed_is_shown_and_cannot_be_changed(
+    desk_there: Desk,
+) -> None:
+    tab = desk_there.open()
+    choose_model(tab, FIXED)
+    expect(search(tab)).to_be_disabled()
+    expect(search(tab)).to_have_attribute("aria-pressed", "true")
+    expect(effort(tab)).to_be_disabled()
+    expect(effort(tab).locator("option")).to_have_text(["Low effort"])
+    expect_accessible(tab.page)
+
+
+def test_the_controls_are_used_by_keyboard_on_a_phone(
+    desk_there: Desk, sit_down: SitDown, gateway: FakeUpstream
+) -> None:
+    phone = {"width": 390, "height": 800}
+    tab = sit_down(desk_there.person, url=desk_there.url, phone=phone).open()
+    choose_model(tab, LARGE)
+    tab.message.fill("Why?")
+    tab.message.focus()
+    tab.page.keyboard.press("Tab")
+    expect(tab.send).to_be_focused()
+    tab.page.keyboard.press("Tab")
+    expect(search(tab)).to_be_focused()
+    tab.page.keyboard.press("Space")
+    expect(search(tab)).to_have_attribute("aria-pressed", "true")
+    tab.page.keyboard.press("Tab")
+    expect(effort(tab)).to_be_focused()
+    tab.page.keyboard.press("End")
+    expect(effort(tab)).to_have_value("xhigh")
+    expect_accessible(tab.page)
+    assert tab.page.evaluate("document.documentElement.scrollWidth") == 390
+    script(gateway)
+    tab.send.click()
+    tab.expect_ending("complete")
+    assert sent(gateway)["reasoning_effort"] == "xhigh"

@@ -8,7 +8,6 @@ attachments from the draft to the message. The bytes arrive in parts and are rea
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
-from hashlib import sha256
 from html import escape
 from typing import ClassVar, Self
 
@@ -19,13 +18,11 @@ from django.utils import timezone
 
 from chatapp.models.accounts.users import User
 from chatapp.models.files import storage
-from chatapp.models.files.contents import FileContent
+from chatapp.models.files.contents import FileContent, tokens_of
 from chatapp.models.files.stored_files import StoredFile
 from chatapp.models.platform.processes import Process
 from chatapp.models.refusals import Refused
-from chatapp.upstream.wire.content import Part, text_part
-from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
-from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.content import Part
 
 MAX_PART_BYTES = 1024 * 1024
 ABANDONED = timedelta(days=1)  # after which nothing goes on with an upload
@@ -182,42 +179,22 @@ class Attachment(models.Model):
         """Return the content parts that a model is sent: the same for each turn."""
         if self.is_expired:
             return [{"type": "text", "text": EXPIRED.format(escape(self.name))}]
-        content = self.content
-        assert content
-        if content.kind == FileContent.Kind.IMAGE:
-            return [content.as_image_part()]
-        if content.kind == FileContent.Kind.SCAN:
-            first, last = self.page_range
-            images = list(content.page_images.all())[first - 1 : last]
-            label = f"{escape(self.name)}: {_range_words(content, first, last)}, as images."
-            return [text_part(label), *(one.as_image_part() for one in images)]
-        return [text_part(self._document_text(content))]
-
-    def _document_text(self, content: FileContent) -> str:
-        """Return the text between marks that the text itself can't contain."""
-        first, last = self.page_range
-        pages = content.pages(first, last)
-        if content.unit:
-            numbered = enumerate(pages, first)
-            pages = [f"[{content.unit} {number}]\n{text}" for number, text in numbered]
-        text = "\n\n".join(pages)
-        mark = f"document-{sha256(text.encode()).hexdigest()[:16]}"
-        of = f' pages="{_range_words(content, first, last)}"' if content.unit else ""
-        return f'<{mark} name="{escape(self.name)}"{of}>\n{text}\n</{mark}>'
+        assert self.content
+        return self.content.parts(self.name, *self.page_range)
 
     def make_ready(self, content: FileContent) -> None:
         """Store what was read of it; if it was removed meanwhile, erase that."""
         self.file = content.file
         self.file.content = content
         reading = Attachment.objects.filter(pk=self.pk, state=self.State.READING)
-        ready = {"state": self.State.READY, "file": content.file, "tokens": self._tokens()}
+        ready = {"state": self.State.READY, "file": content.file, "tokens": tokens_of(self.parts())}
         if not reading.update(**ready, problem=""):
             StoredFile.objects.erase([content.file.pk])
 
     def choose_pages(self, pages: tuple[int, int]) -> None:
         """Send only these pages, from the first to the last; zeros for all of them."""
         self.first_page, self.last_page = pages
-        self.tokens = self._tokens()
+        self.tokens = tokens_of(self.parts())
         self.save(update_fields=["first_page", "last_page", "tokens", "changed_at"])
 
     def replace_content(self, content: FileContent) -> None:
@@ -225,7 +202,7 @@ class Attachment(models.Model):
         self.file, self.size = content.file, content.file.size
         self.file.content = content
         self.first_page = self.last_page = 0
-        self.tokens = self._tokens()
+        self.tokens = tokens_of(self.parts())
         self.save(update_fields=["file", "size", "first_page", "last_page", "tokens", "changed_at"])
 
     @property
@@ -251,11 +228,6 @@ class Attachment(models.Model):
             for page in range(first, last, step)
         ]
 
-    def _tokens(self) -> int:
-        """Estimate the tokens of what is sent."""
-        history = History.of([{"role": "user", "content": self.parts()}])
-        return PromptSize.of(history).tokens(BYTES_PER_TOKEN, MIDDLE)
-
     def part_name(self, offset: int) -> str:
         """Return the name in the storage of the uploaded part that begins at this byte."""
         return f"{storage.UPLOADS}/{self.pk}-{offset:012d}"
@@ -269,12 +241,6 @@ class Attachment(models.Model):
         """Delete the parts of a finished or cancelled upload. Raises `OSError`."""
         for name in self.part_names:
             storage.delete(name)
-
-
-def _range_words(content: FileContent, first: int, last: int) -> str:
-    unit = content.unit.lower() or "page"
-    pages = f"{first}-{last}" if last > first else f"{first}"
-    return f"{unit} {pages} of {content.page_count}"
 
 
 def attach(attachments: Collection[Attachment], message: uuid.UUID) -> None:

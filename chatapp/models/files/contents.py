@@ -4,13 +4,17 @@ It is kept once per content, however many messages have the file.
 """
 
 from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
 from typing import ClassVar
 
 from django.db import models
 from django.db.models.functions import Substr
 
 from chatapp.models.files.stored_files import StoredFile
-from chatapp.upstream.wire.content import ImagePart
+from chatapp.upstream.wire.content import ImagePart, Part, text_part
+from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
+from chatapp.upstream.wire.history import History
 
 
 class FileContent(models.Model):
@@ -53,6 +57,32 @@ class FileContent(models.Model):
         spans = zip(starts[some], self.page_ends[some], strict=True)
         return [self.text[start:end] for start, end in spans]
 
+    def parts(self, name: str, first: int, last: int) -> list[Part]:
+        """Return the content parts that a model is sent of these pages: the same for each turn."""
+        if self.kind == self.Kind.IMAGE:
+            return [self.as_image_part()]
+        if self.kind == self.Kind.SCAN:
+            images = list(self.page_images.all())[first - 1 : last]
+            label = f"{escape(name)}: {self._range_words(first, last)}, as images."
+            return [text_part(label), *(one.as_image_part() for one in images)]
+        return [text_part(self._document_text(name, first, last))]
+
+    def _document_text(self, name: str, first: int, last: int) -> str:
+        """Return the text between marks that the text itself can't contain."""
+        pages = self.pages(first, last)
+        if self.unit:
+            numbered = enumerate(pages, first)
+            pages = [f"[{self.unit} {number}]\n{text}" for number, text in numbered]
+        text = "\n\n".join(pages)
+        mark = f"document-{sha256(text.encode()).hexdigest()[:16]}"
+        of = f' pages="{self._range_words(first, last)}"' if self.unit else ""
+        return f'<{mark} name="{escape(name)}"{of}>\n{text}\n</{mark}>'
+
+    def _range_words(self, first: int, last: int) -> str:
+        unit = self.unit.lower() or "page"
+        pages = f"{first}-{last}" if last > first else f"{first}"
+        return f"{unit} {pages} of {self.page_count}"
+
     def text_from(self, begin: int, length: int) -> str:
         """Return a part of the text without loading all of it."""
         part = Substr("text", begin + 1, length)
@@ -84,3 +114,9 @@ class PageImage(models.Model):
 
     def as_image_part(self) -> ImagePart:
         return ImagePart(self.file.name, self.media_type, self.width, self.height, self.file.size)
+
+
+def tokens_of(parts: Sequence[Part]) -> int:
+    """Estimate the tokens of content parts."""
+    history = History.of([{"role": "user", "content": parts}])
+    return PromptSize.of(history).tokens(BYTES_PER_TOKEN, MIDDLE)

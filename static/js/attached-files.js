@@ -1,6 +1,6 @@
 // What people do with files in a draft, loaded once there are any.
 
-import { drawn, refresh } from "./attachments.js";
+import { chips, drawn, nameOf, refresh } from "./attachments.js";
 import "./chip-actions.js";
 import "./chip-announcements.js";
 import "./file-texts.js";
@@ -14,7 +14,7 @@ import { begin } from "./uploads.js";
 export async function upload(files, arriving) {
   const refusals = new Map(); // sentence → names
   for (const file of files) {
-    const [id, refusal] = await begin(file, arriving.conversation);
+    const [id, refusal] = await begin(file, { conversation: arriving.conversation, resumed: stopped(file) });
     arriving.count -= 1;
     if (!id) refusals.set(refusal, [...(refusals.get(refusal) ?? []), `“${file.name}”`]);
     refresh();
@@ -22,6 +22,12 @@ export async function upload(files, arriving) {
   await drawn();
   if (refusals.size) say([...refusals].map(([why, names]) => `${listed(names)}: ${why}`).join(" "));
   return !refusals.size;
+}
+
+// The id of an upload of this file that no tab runs any more. The server compares the names.
+function stopped({ name, size }) {
+  const same = chips().filter(({ dataset }) => "orphan" in dataset && dataset.size === `${size}`);
+  return (same.find((chip) => nameOf(chip) === name) ?? same[0])?.dataset.file ?? "";
 }
 
 const listed = (names) =>

@@ -15,6 +15,8 @@ document.addEventListener("htmx:before:response", (event) => {
   else if (response.raw.redirected) endSignedOut();
 });
 
+document.addEventListener("chat:signed-out", endSignedOut);
+
 document.addEventListener("htmx:error", ({ detail }) => {
   if (detail.ctx?.target?.id !== "main") return;
   say(AWAY);

@@ -1,12 +1,10 @@
 // Requests about files. They wait while the network is lost, the server is down or has had too many
-// requests, and then go on. A sign-out ends them.
-
-import { endSignedOut } from "./connection.js";
+// requests, and then go on. A sign-out ends them, and fires `chat:signed-out` on the document.
 
 const FIRST = 500, LONGEST = 30_000; // ms between tries
 const MAX_FAILURES = 5; // answers of a server that fails
 
-const token = () => document.querySelector("#selection [name=csrfmiddlewaretoken]").value;
+const token = () => document.querySelector("[name=csrfmiddlewaretoken]").value;
 
 // Returns the response: a success, or a refusal, whose body is a sentence. Throws if there is none.
 export async function ask(url, method, body, { headers, signal } = {}) {
@@ -27,7 +25,7 @@ function lost(error) {
 }
 
 function signedOut() {
-  endSignedOut();
+  document.dispatchEvent(new Event("chat:signed-out"));
   return new Error("signed out");
 }
 

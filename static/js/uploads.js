@@ -1,7 +1,6 @@
 // Uploads files in parts, a few files at a time. An upload goes on where it stopped, also while another
 // chat is shown. Fires `chat:upload` on the document at each change.
 
-import { chips, nameOf } from "./attachments.js";
 import { ask, post } from "./file-requests.js";
 
 const AT_ONCE = 3;
@@ -14,12 +13,11 @@ let running = 0;
 
 const changed = () => document.dispatchEvent(new Event("chat:upload"));
 
-// Announces a file and uploads it. Returns its id as soon as the server knows it, or ["", a refusal].
-export async function begin(file, conversation) {
+// Announces a file and uploads it. `place` says which draft it is for, and which upload it may resume.
+// Returns its id as soon as the server knows it, or ["", a refusal].
+export async function begin(file, place) {
   const { name, size } = file;
-  const stopped = chips().filter(({ dataset }) => "orphan" in dataset && dataset.size === `${size}`);
-  const same = stopped.find((chip) => nameOf(chip) === name) ?? stopped[0]; // the server compares the names
-  const fields = { name, size, conversation, resumed: same?.dataset.file ?? "" };
+  const fields = { name, size, ...place };
   const answer = await ask("/files/", "POST", new URLSearchParams(fields));
   if (answer.status !== 201) return ["", answer.status === 422 ? await answer.text() : FAILED];
   const { id, part, received } = await answer.json();

@@ -20,8 +20,10 @@ from chatapp.accounts.erasure_report import Report
 from chatapp.models import (
     Attachment,
     Conversation,
+    FileSet,
     Invitation,
     Message,
+    PresetFile,
     ReplyImage,
     StoredFile,
     User,
@@ -142,15 +144,20 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> se
     files = _files_of(person)
     report.handed_over = hand_over(person, by)
     report.rows += Counter(person.delete()[1])
+    while FileSet.objects.delete_unused():
+        pass
     report.look()
     audit.forget(pk, by, report.detail, name=stored.username)
     return files
 
 
 def _files_of(person: User) -> set[int]:
-    """Return the keys of the files that the person attached, and of images in their replies."""
+    """Return the keys of the files that the person attached, also to presets, and of images in
+    their replies."""
+    attached = person.attachments.order_by().values_list("file")
+    of_presets = PresetFile.objects.owned_by(person).order_by().values_list("file")
     images = ReplyImage.objects.filter(message__conversation__user=person)
-    theirs = person.attachments.order_by().values_list("file").union(images.values_list("file"))
+    theirs = attached.union(of_presets, images.values_list("file"))
     return {key for [key] in theirs if key is not None}
 
 

@@ -117,6 +117,7 @@ def _panel(
         "settings": settings,
         "presets": presets,
         "may_change": settings.is_readable(request.user),
+        "files": settings.preset_version.files if settings.preset_version else [],
         "changes": _changes(request, settings),
         "form": form or ParameterForm.of(settings.instructions, settings.sent_parameters),
         "composer": conversation is None,

@@ -129,7 +129,11 @@ def _request_settings_record(settings: RequestSettings) -> dict[str, object]:
     Their own part of it is elsewhere: the chat's system prompt, the project and the memory.
     """
     is_withheld = not settings.is_readable(settings.conversation.user)
-    sent = {"instructions": settings.instructions, "parameters": settings.parameters}
+    sent = {
+        "instructions": settings.instructions,
+        "files": [file.name for file in settings.files],
+        "parameters": settings.parameters,
+    }
     return {
         "id": str(settings.pk),
         "preset": _preset_record(settings.preset_version),

@@ -81,6 +81,8 @@ def request_of_reply(request: HttpRequest, pk: UUID) -> HttpResponse:
         raise Http404("Its provider is no longer connected.")
     reply.parent.conversation = reply.conversation
     reply.parent.load_files()
+    if reply.request_settings:
+        reply.request_settings.load_files()
     turn = Turn(
         reply.conversation.history_until(reply.parent.parent_id),
         reply.parent,

@@ -132,9 +132,12 @@ def meter_figures(
     The maximum output stays unknown to people who may not read the preset.
     """
     may_read = settings.is_readable(user)
+    files = settings.preset_version.files if settings.preset_version else []
     return {
         "system_message": settings.system_message(user, project, takes_memory=takes_memory),
         "most_output": settings.sent_parameters.get("max_output_tokens") if may_read else None,
+        "preset_tokens": sum(one.tokens for one in files),
+        "preset_has_images": any(one.has_images for one in files),
     }
 
 

@@ -22,6 +22,7 @@ class UploadForm(forms.Form):
     name = forms.CharField(strip=False, required=False)
     size = forms.IntegerField(min_value=0)
     conversation = forms.UUIDField(required=False)
+    form = forms.UUIDField(required=False)  # the key of a form, if the draft is one's
     resumed = forms.UUIDField(required=False)  # an upload that stopped, if it is the same file
 
     def clean_name(self) -> str:

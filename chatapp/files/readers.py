@@ -1,40 +1,49 @@
-"""Who may read an attached file: its owner, and reviewers of its chat, whose access is recorded."""
+"""Who may read a file: the owner of an attached one, those who may read a preset that has it, and
+reviewers of a chat that was sent it, whose access is recorded."""
 
 from collections.abc import Callable
 from functools import wraps
+from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from chatapp.accounts.staff import to_second_factor
-from chatapp.models import Attachment, FileContent, Opening, ReviewPolicy, User, audit
-from chatapp.models.review.readable import readable_files
+from chatapp.models import (
+    Attachment,
+    Conversation,
+    FileContent,
+    Opening,
+    Preset,
+    PresetFile,
+    ReviewPolicy,
+    User,
+    audit,
+)
+from chatapp.models.library.sharing import Level
+from chatapp.models.review.readable import readable_files, reviewed_with
 
 
 def for_readers(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Pass the attachment, without its text, to the view if the person may read it."""
+    """Pass the file, without its text, to the view if the person may read it."""
 
     @require_safe
     @login_required
     @wraps(view)
     def served(request: HttpRequest, pk: UUID, **rest: object) -> HttpResponseBase:
         assert isinstance(request.user, User)
-        related = readable_files(request.user).defer("file__content__text")
-        related = related.select_related("file__content__thumbnail", "message__conversation")
-        attachment = get_object_or_404(related, pk=pk)
-        if attachment.user_id != request.user.pk:
+        found = _readable(request.user, pk)
+        if found.reviewed:
             if elsewhere := to_second_factor(request):
                 return elsewhere
-            assert attachment.message
             with transaction.atomic():
-                about = attachment.message.conversation
-                audit.record("file.opened", actor=request.user, about=about)
-        response = view(request, attachment, **rest)
+                audit.record("file.opened", actor=request.user, about=found.reviewed)
+        response = view(request, found.file, **rest)
         # The browser's next user must not find it in the cache. Moving between chats requests
         # nothing again, because a browser keeps the images of a page that is not left; reloading a
         # page with 24 thumbnails took 0.36 s.
@@ -44,13 +53,33 @@ def for_readers(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResp
     return served
 
 
-def hides_author(request: HttpRequest, attachment: Attachment) -> bool:
+class Readable(NamedTuple):
+    file: Attachment | PresetFile
+    reviewed: Conversation | None  # in which a reviewer reads it
+
+
+def _readable(user: User, pk: UUID) -> Readable:
+    attached = readable_files(user).defer("file__content__text").filter(pk=pk)
+    attached = attached.select_related("file__content__thumbnail", "message__conversation")
+    if attachment := attached.first():
+        others = attachment.message if attachment.user_id != user.pk else None
+        return Readable(attachment, others.conversation if others else None)
+    shown = PresetFile.objects.shown().select_related("file__content__thumbnail")
+    file = get_object_or_404(shown, pk=pk)
+    if Preset.objects.open_to(user, Level.READ).with_file(file).exists():
+        return Readable(file, None)
+    if reviewed := reviewed_with(user, file):
+        return Readable(file, reviewed)
+    raise Http404("Only those who may read its preset may read this file.")
+
+
+def hides_author(request: HttpRequest, file: Attachment | PresetFile) -> bool:
     """Return whether this is a document of someone whose name the policy hides from the reader."""
     assert isinstance(request.user, User)
-    is_image = attachment.content and attachment.content.kind == FileContent.Kind.IMAGE
-    if is_image or attachment.user == request.user or attachment.message is None:
+    is_image = file.content and file.content.kind == FileContent.Kind.IMAGE
+    conversation = _readable(request.user, file.pk).reviewed
+    if is_image or conversation is None:
         return False  # the app has removed the metadata of images
-    conversation = attachment.message.conversation
     opening = Opening.living(request.user, conversation)
     is_revealed = opening is not None and opening.revealed_at is not None
     return ReviewPolicy.at(conversation.created_at).hides_names and not is_revealed

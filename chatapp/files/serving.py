@@ -20,7 +20,7 @@ from django.utils.http import content_disposition_header
 
 from chatapp.files.ranges import Unsatisfiable, requested_range
 from chatapp.files.readers import for_readers, hides_author
-from chatapp.models import Attachment, FileContent, PageImage, StoredFile
+from chatapp.models import Attachment, FileContent, PageImage, PresetFile, StoredFile
 from chatapp.models.files import storage
 from chatapp.text.file_names import clean_file_name
 from chatapp.upstream.wire.images import media_type_of
@@ -43,7 +43,7 @@ _threads = ThreadPoolExecutor(8, "serving")
 
 
 @for_readers
-def download(request: HttpRequest, attachment: Attachment) -> HttpResponseBase:
+def download(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponseBase:
     """The file as it was attached, or the image as it was encoded."""
     if attachment.file is None:
         raise Http404("The file has not been read yet, or was deleted.")
@@ -54,32 +54,34 @@ def download(request: HttpRequest, attachment: Attachment) -> HttpResponseBase:
 
 
 @for_readers
-def image(request: HttpRequest, attachment: Attachment) -> HttpResponseBase:
+def image(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponseBase:
     return _served(request, _image(attachment).file)
 
 
 @for_readers
-def thumbnail(request: HttpRequest, attachment: Attachment) -> HttpResponseBase:
+def thumbnail(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponseBase:
     content = _image(attachment)
     return _served(request, content.thumbnail or content.file)
 
 
 @for_readers
-def page_image(request: HttpRequest, attachment: Attachment, position: int) -> HttpResponseBase:
+def page_image(
+    request: HttpRequest, attachment: Attachment | PresetFile, position: int
+) -> HttpResponseBase:
     """A page of a scan, as the model gets it."""
     pages = attachment.content.page_images if attachment.content else PageImage.objects.none()
     page = get_object_or_404(pages.select_related("file"), position=position)
     return _served(request, page.file)
 
 
-def _image(attachment: Attachment) -> FileContent:
+def _image(attachment: Attachment | PresetFile) -> FileContent:
     content = attachment.content
     if content is None or content.kind != FileContent.Kind.IMAGE:
         raise Http404("This file is not an image.")
     return content
 
 
-def _download_name(attachment: Attachment) -> str:
+def _download_name(attachment: Attachment | PresetFile) -> str:
     """Return the file's name, with another suffix if the app encoded the image in another format.
 
     It is cleaned again, because it becomes a header.

@@ -13,7 +13,6 @@ from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
-from django.template.defaultfilters import filesizeformat
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -22,30 +21,34 @@ from chatapp.files.reading import NOT_STORED, start_reading, stored_text
 from chatapp.models import Attachment, Conversation, User
 from chatapp.models.files import storage
 from chatapp.models.files.attachments import AttachmentQuerySet, part_bytes
+from chatapp.models.library.file_sets import check_room
 from chatapp.models.refusals import Refused
 from chatapp.realtime.worker import worker
 
 TOO_MANY = "A message can have {} files at most. Remove some, or send them first."
-FULL = (
-    "Your files take up {used} of the {allowed} you may use, and this one has {size}. "
-    "Delete chats with files that you no longer need, from the trash too."
-)
 
 
 @require_GET
 @never_cache
 @login_required
 def draft(request: HttpRequest) -> HttpResponse:
-    """The attachments in the draft of a conversation, or of a new chat."""
+    """The attachments in the draft of a conversation, of a new chat, or of a form."""
     assert isinstance(request.user, User)
     form = DraftForm(request.GET)
-    place = form.cleaned_data if form.is_valid() else {"conversation": None}
-    drafted = _own(request).drafted(place["conversation"])
-    return render(request, "files/_draft.html", {"attachments": drafted.for_chips()})
+    place = form.cleaned_data if form.is_valid() else {"conversation": None, "form": None}
+    drafted = _drafted(request.user, **place).for_chips()
+    context = {"attachments": drafted, "is_form": place["form"] is not None}
+    return render(request, "files/_draft.html", context)
 
 
 class DraftForm(forms.Form):
     conversation = forms.UUIDField(required=False)
+    form = forms.UUIDField(required=False)
+
+
+def _drafted(person: User, conversation: UUID | None, form: UUID | None) -> AttachmentQuerySet:
+    own = person.attachments.all()
+    return own.in_form(form) if form else own.drafted(conversation)
 
 
 @require_POST
@@ -67,29 +70,27 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 @transaction.atomic
 def _begun(
-    person: User, name: str, size: int, conversation: UUID | None, resumed: UUID | None
+    person: User,
+    name: str,
+    size: int,
+    conversation: UUID | None,
+    form: UUID | None,
+    resumed: UUID | None,
 ) -> Attachment:
     # Locked, so that several uploads at once can't exceed the limits together.
     User.objects.select_for_update(no_key=True).get(pk=person.pk)
     if conversation:
         Conversation.own(person, conversation)
-    drafted = person.attachments.drafted(conversation)
+    drafted = _drafted(person, conversation, form)
     stopped = drafted.filter(state=Attachment.State.UPLOADING, name=name, size=size)
     if resumed and (found := stopped.filter(pk=resumed).first()):
         return found
     if drafted.count() >= settings.CHATAPP_FILES_PER_MESSAGE:
         raise Refused(TOO_MANY.format(settings.CHATAPP_FILES_PER_MESSAGE))
-    _check_room(person, size)
+    check_room(person, size)
     return Attachment.objects.create(
-        user=person, conversation_id=conversation, name=name, size=size
+        user=person, conversation_id=conversation, form=form, name=name, size=size
     )
-
-
-def _check_room(person: User, size: int) -> None:
-    used, allowed = person.attachments.stored_bytes(), settings.CHATAPP_FILE_BYTES_PER_PERSON
-    if used + size > allowed:
-        figures = {"used": used, "allowed": allowed, "size": size}
-        raise Refused(FULL.format(**{key: filesizeformat(n) for key, n in figures.items()}))
 
 
 @require_http_methods(["PATCH"])
@@ -177,7 +178,7 @@ def replace_text(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _refusal(str(form.errors["text"][0]))
     text = form.cleaned_data["text"]
     try:
-        _check_room(request.user, len(text.encode()) - attachment.size)
+        check_room(request.user, len(text.encode()) - attachment.size)
         return _after(lambda one: one.replace_content(stored_text(text)), attachment)
     except Refused as refused:
         return _refusal(str(refused))

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.files.readers import for_readers
-from chatapp.models import Attachment, FileContent
+from chatapp.models import Attachment, FileContent, PresetFile
 
 AT_ONCE = 40_000  # characters
 
@@ -42,7 +42,7 @@ def viewer(request: HttpRequest) -> HttpResponse:
 
 
 @for_readers
-def text(request: HttpRequest, attachment: Attachment) -> HttpResponse:
+def text(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponse:
     """What the model gets of a document: a dialog or a page, or the next piece of its text."""
     content = attachment.content
     if content is None or not content.page_count:
@@ -55,7 +55,9 @@ def text(request: HttpRequest, attachment: Attachment) -> HttpResponse:
     return render(request, "files/_document.html" if begin is None else "files/_text.html", context)
 
 
-def _piece(attachment: Attachment, content: FileContent, begin: int) -> dict[str, object]:
+def _piece(
+    attachment: Attachment | PresetFile, content: FileContent, begin: int
+) -> dict[str, object]:
     first, last = attachment.page_range
     if content.kind == FileContent.Kind.SCAN:
         return {"images": content.page_images.all()[first - 1 : last], "passages": [], "more": None}

@@ -22,3 +22,10 @@ class ItemForm(forms.Form):
     def content(self) -> dict[str, Any]:
         """The content of the item, once valid."""
         raise NotImplementedError
+
+    def store(self) -> dict[str, Any]:
+        """Return the content, after storing what it refers to. Raises `Refused`.
+
+        Call it in the transaction that saves the item.
+        """
+        return self.content

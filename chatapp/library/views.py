@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.cache import never_cache
@@ -55,7 +56,8 @@ def create(request: HttpRequest, kind: Kind[Any]) -> HttpResponse:
     form = kind.form(request.user, request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            [made] = saving.add(kind, request.user, [form.content])
+            with transaction.atomic():
+                [made] = saving.add(kind, request.user, [form.store()])
         except Refused as error:
             form.add_error(None, str(error))
         else:
@@ -93,7 +95,9 @@ def _is_changed(request: HttpRequest, item: Versioned, form: ItemForm) -> bool:
     """Save the form; add an error and return False if that is refused."""
     assert isinstance(request.user, User)
     try:
-        saving.change(item, request.user, form.cleaned_data["opened"] or 1, form.content)
+        with transaction.atomic():
+            opened = form.cleaned_data["opened"] or 1
+            saving.change(item, request.user, opened, form.store())
     except Refused as error:
         form.add_error(None, str(error))
         if isinstance(error, ChangedMeanwhile):

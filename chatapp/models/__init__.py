@@ -38,6 +38,7 @@ from chatapp.models.conversations.turns import Continuation, Edit, Prompt, Retry
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.files.contents import FileContent, PageImage
 from chatapp.models.files.stored_files import StoredFile
+from chatapp.models.library.file_sets import FileSet, PresetFile
 from chatapp.models.library.presets import Preset, PresetGrant, PresetVersion
 from chatapp.models.library.prompts import (
     PromptGrant,
@@ -93,6 +94,7 @@ __all__ = [
     "Fallback",
     "Feedback",
     "FileContent",
+    "FileSet",
     "Fork",
     "Installation",
     "Invitation",
@@ -111,6 +113,7 @@ __all__ = [
     "Permitted",
     "PlannedSummary",
     "Preset",
+    "PresetFile",
     "PresetGrant",
     "PresetVersion",
     "Price",

@@ -11,6 +11,7 @@ const list = () => document.getElementById("attached");
 const all = () => [...list().querySelectorAll("[data-file]")];
 export const chips = () => all().filter(({ dataset }) => !SENT.has(dataset.file));
 export const nameOf = (chip) => chip.querySelector(".chip-name").textContent;
+export const presetHasImages = () => Boolean(document.getElementById("context-meter").dataset.images);
 export const extras = () => import("./attached-files.js");
 
 export const refresh = () => htmx.trigger(document.getElementById("draft-files"), "refresh");
@@ -41,7 +42,7 @@ export function redraw() {
   form().elements.attached.value = shown.map(({ dataset }) => dataset.file).join("\n");
   form().toggleAttribute("data-empty", isEmpty());
   document.dispatchEvent(new Event("chat:files"));
-  if (shown.length) extras().catch(() => {});
+  if (shown.length || presetHasImages()) extras().catch(() => {});
 }
 
 // Hides the files of a prompt that was sent, until the server has moved them to the thread.

@@ -2,7 +2,7 @@
 // the last reply, counts what is typed by this chat's own characters per token, and is quiet while little
 // is filled. Fires `chat:filled` on the document when the share changes.
 
-import { chips } from "./attachments.js";
+import { chips, redraw } from "./attachments.js";
 import { box } from "./message-box.js";
 import { isStreaming } from "./page.js";
 import { OURS } from "./untrusted-html.js";
@@ -16,7 +16,7 @@ const state = () => document.getElementById("composer-state");
 const select = () => document.getElementById("model");
 export const model = () => select()?.selectedOptions[0];
 
-let known = { used: 0, system: 0, tools: 0, perToken: CHARACTERS_PER_TOKEN, files: 0, answer: 0, most: 0 };
+let known = { used: 0, system: 0, tools: 0, presetFiles: 0, perToken: CHARACTERS_PER_TOKEN, files: 0, answer: 0, most: 0 };
 let percent = null;
 
 const last = (attribute) => Number([...document.querySelectorAll(
@@ -35,6 +35,7 @@ function read() {
     used: isStreaming() ? known.used : Number(used),
     system: Math.ceil(Number(meter().dataset.system) / perToken),
     tools: Number(tools ?? 0),
+    presetFiles: Number(meter().dataset.presetFiles),
     files: chips().reduce((sum, { dataset }) => sum + Number(dataset.tokens), 0),
     answer: wanted ? Math.min(Math.max(wanted, least), most) : usual,
     most: Number(context ?? 0),
@@ -43,13 +44,14 @@ function read() {
   draw();
 }
 
-// In tokens. `used` has the system prompt and the tools, once there is a reply.
+// In tokens. `used` has the system prompt, the tools and the preset's files, once there is a reply.
 export function figures() {
-  const { used, system, tools, files, answer, most, perToken } = known;
+  const { used, system, tools, presetFiles, files, answer, most, perToken } = known;
   const text = Math.ceil(box().textLength / perToken);
-  const before = Math.max(used, system + tools);
-  const chat = Math.max(0, before - system - tools);
-  return { chat, files, text, system, tools, answer, most, prompt: before + files + text };
+  const always = system + tools + presetFiles;
+  const before = Math.max(used, always);
+  const chat = before - always;
+  return { chat, files, text, system, tools, presetFiles, answer, most, prompt: before + files + text };
 }
 
 // In percent; 0 if the size of the context is not known.
@@ -83,10 +85,10 @@ document.addEventListener("chat:chosen", () => {
   read();
 });
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  const { system, output } = target.id === "chat-settings" ? target.dataset : {};
+  const { system, output, presetFiles, images } = target.id === "chat-settings" ? target.dataset : {};
   if (system !== undefined) {
-    Object.assign(meter().dataset, { system, output });
-    read();
+    Object.assign(meter().dataset, { system, output, presetFiles, images });
+    redraw(); // which reads, too
   }
   if (target.matches?.(".reply-foot") || ["model-picker", "composer-state", "messages"].includes(target.id)) read();
 });

@@ -2,7 +2,7 @@
 // or the model takes no images, offers what helps. The server checks both again.
 
 import { announce } from "./announcements.js";
-import { chips } from "./attachments.js";
+import { chips, presetHasImages } from "./attachments.js";
 import { about } from "./context-details.js";
 import { figures, model } from "./context-meter.js";
 import { anotherModel, fewerPages, modelsWithImages, offer, select } from "./files-choices.js";
@@ -12,8 +12,8 @@ const part = (name) => document.getElementById(`files-${name}`);
 
 function draw() {
   const files = chips();
-  part("cost").hidden = !files.length;
-  if (!files.length) return void delete part("cost").dataset.refuses;
+  part("cost").hidden = !files.length && !presetHasImages();
+  if (part("cost").hidden) return void delete part("cost").dataset.refuses;
   const { prompt: total, most } = figures();
   const name = model()?.text.trim() ?? "";
   const of = most ? `of ${grouped(most)} tokens of ` : "tokens";
@@ -21,9 +21,11 @@ function draw() {
   part("model").textContent = most ? name : "";
   part("excess").textContent = most && total > most ? ": too much to send." : "";
   Object.assign(part("share"), { max: most || 1, value: total, hidden: !most });
-  const lacksImages = model()?.dataset.images === "no" && files.some(({ dataset }) => "images" in dataset);
+  const hasImages = presetHasImages() || files.some(({ dataset }) => "images" in dataset);
+  const lacksImages = model()?.dataset.images === "no" && hasImages;
   part("images").hidden = !lacksImages;
   part("images").firstElementChild.textContent = name;
+  part("of-preset").hidden = !presetHasImages();
   refuse(most && total > most ? tooMuch(total, most, name) : "");
   offer([
     ...(most && total > most ? [...fewerPages(files, most - total), anotherModel()] : []),

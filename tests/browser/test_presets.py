@@ -4,9 +4,12 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Desk, SitDown
+from tests.browser.conftest import LARGE, SMALL, Desk, SitDown
 from tests.browser.test_accessible import expect_accessible
-from tests.support.live import Person
+from tests.browser.test_attaching import file
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Person, Server
+from tests.support.pictures import png
 
 
 def press(page: Page, role: str, name: str) -> None:
@@ -17,7 +20,7 @@ def press(page: Page, role: str, name: str) -> None:
 def saved(page: Page) -> str:
     """Save the form by Enter in its first field, and return the address."""
     page.get_by_label("Name", exact=True).press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("Saved.")
+    expect(page.get_by_role("status").filter(has_text="Saved.")).to_be_visible()
     return page.url
 
 
@@ -75,4 +78,46 @@ def test_a_preset_is_written_shared_changed_and_restored_by_keyboard(
     expect(page).to_have_url(address)
     press(page, "link", "Back to your presets")
     expect(page.get_by_role("link", name="Start a chat with Translator")).to_be_visible()
+    expect_accessible(page)
+
+
+def test_files_of_a_preset_come_along_with_every_chat(
+    sit_down: SitDown, alice: Person, offering: Server, gateway: FakeUpstream
+) -> None:
+    tab = sit_down(alice, url=offering.url).open()
+    page = tab.page
+    page.goto(f"{offering.url}/presets/new/")
+    page.get_by_label("Name", exact=True).fill("Guide")
+    with page.expect_file_chooser() as chooser:
+        press(page, "button", "Attach files")
+    chooser.value.set_files([file("rules.txt", "Never run."), file("map.png", png(400, 300))])
+    expect(page.locator('.chip[data-state="ready"]')).to_have_count(2)
+    expect_accessible(page)
+    address = saved(page)
+    expect(page.get_by_role("link", name="rules.txt")).to_be_visible()
+    expect_accessible(page)
+
+    press(page, "link", "Start a chat")
+    tab.until_connected()
+    page.locator("#model").select_option(label=SMALL)
+    lacking = page.locator("#files-images")
+    expect(lacking).to_contain_text(f"{SMALL} takes no images. This preset has some.")
+    expect_accessible(page)
+    press(page, "button", f"Use {LARGE}")
+    expect(lacking).to_be_hidden()
+    tab.ask("May I run?")
+    tab.expect_ending("complete")
+    [document, image, text] = gateway.chat_requests[-1].body["messages"][0]["content"]
+    assert "Never run." in document["text"]
+    assert image["image_url"]["url"].startswith("data:image/")
+    assert text["text"] == "May I run?"
+    page.get_by_role("button", name="Chat settings").click()
+    expect(page.locator("#chat-settings").get_by_role("link", name="rules.txt")).to_be_visible()
+
+    page.goto(address)
+    press(page, "button", "Remove map.png")
+    saved(page)
+    press(page, "link", "2 versions")
+    press(page, "link", "Version 2")
+    expect(page.locator("del")).to_have_text("map.png")
     expect_accessible(page)

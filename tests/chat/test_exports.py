@@ -135,7 +135,7 @@ async def test_an_export_has_what_replies_were_asked_with_once(
     [settings] = found
     pk = settings.pop("id")
     assert settings == {
-        "preset": version, "instructions": "Rhyme.", "parameters": {"seed": 3},
+        "preset": version, "instructions": "Rhyme.", "files": [], "parameters": {"seed": 3},
     }  # fmt: skip
     messages: Any = line["messages"]
     assert [one.get("request_settings") for one in messages] == [None, pk, None, pk]

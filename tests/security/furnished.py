@@ -13,17 +13,23 @@ from django.utils import timezone
 
 from chatapp.models import (
     AccessRule,
+    FileSet,
     Invitation,
     LegalHold,
     Limit,
+    Preset,
+    PresetFile,
+    PresetVersion,
     Price,
     RememberedValues,
+    RequestSettings,
     Review,
     ReviewLabel,
     ReviewSample,
     ReviewSearch,
     ReviewView,
     SavedPrompt,
+    StoredFile,
     Upstream,
     User,
 )
@@ -45,6 +51,11 @@ def furnish(house: House) -> None:
         action_flag=CHANGE,
     )
     LegalHold.begin(alice, house.conversation.pk, "A matter", olive)
+    document = StoredFile.objects.get(content__kind="document")
+    files = FileSet.of([PresetFile(name="f", size=9, tokens=1, file=document)])
+    for rows in (Preset.objects.all(), PresetVersion.objects.all()):
+        rows.update(file_set=files)
+    RequestSettings.objects.update(preset_version=PresetVersion.objects.get())
     prompt = SavedPrompt.objects.get()
     RememberedValues.remember(alice, prompt, {"topic": "tea"})
     review = Review.held(house.conversation.pk)

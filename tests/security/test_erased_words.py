@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -277,7 +277,12 @@ class Company:
             parts = ("name", "description", "system_prompt", "stop", "suggestions")
             fields = {name: words(f"{what} preset's {name}") for name in parts}
             mine = self.carol.presets.values_list("pk", flat=True).first()
-            done_at(carols, f"/presets/{mine or 'new'}/", **fields, icon="code", opened="1")
+            key = uuid4()
+            name, text = words(f"{what} preset's file"), words(f"the text of {what} preset's file")
+            upload(carols, f"{name}.txt", text.encode(), form=key)
+            fields |= {"icon": "code", "opened": "1", "draft": str(key)}
+            done_at(carols, f"/presets/{mine or 'new'}/", **fields)
+        upload(carols, f"{words('a file of a form')}.txt", words("its text").encode(), form=uuid4())
         shared = {
             "name": words("a shared preset"),
             "system_prompt": words("a shared system prompt"),

@@ -20,12 +20,15 @@ from chatapp.models import (
     ContextCut,
     Conversation,
     Deleted,
+    FileContent,
     Limit,
     Message,
     Preset,
+    PresetFile,
     PresetVersion,
     Project,
     ReviewPolicy,
+    StoredFile,
     ThreadPage,
     Upstream,
     Usage,
@@ -118,6 +121,8 @@ def main(
         "attachments": [Attachment(name=text, size=9, state="ready")],
         "used_tokens": 0,
         "system_message": text,
+        "preset_tokens": 1,
+        "preset_has_images": True,
         "thread": "",
         "suggestions": (text,),
         "first_steps": ("gateway", "people"),
@@ -152,6 +157,8 @@ def settings(text: str, conversation: Conversation) -> dict[str, object]:
     shown = {"conversation": conversation, "form": form, "composer": False, "is_saved": True}
     more = {"presets": [], "settings": ChatSettings(), "may_change": True, "changes": [text]}
     more["is_unsaved"] = True
+    more |= {"system_message": text, "preset_tokens": 1, "preset_has_images": True}
+    more |= {"files": [PresetFile(name=text, file=FileContent(file=StoredFile()).file)]}
     return {**shown, **more, "csrf_input": "", "has_memory": True}
 
 

@@ -10,10 +10,17 @@ from chatapp.models import Attachment, FileContent, Message, StoredFile
 from chatapp.models.files import storage
 
 
-def upload(client: Client, name: str, data: bytes, conversation: UUID | None = None) -> Attachment:
-    """Upload a file to a draft and return its attachment."""
-    form = {"name": name, "size": len(data), "conversation": conversation or ""}
-    begun = client.post("/files/", form)
+def upload(
+    client: Client,
+    name: str,
+    data: bytes,
+    conversation: UUID | None = None,
+    *,
+    form: UUID | None = None,
+) -> Attachment:
+    """Upload a file to the draft of a conversation or a form, and return its attachment."""
+    place = {"conversation": conversation or "", "form": form or ""}
+    begun = client.post("/files/", {"name": name, "size": len(data), **place})
     assert begun.status_code == 201, begun.content
     told = begun.json()
     for offset in range(0, len(data), told["part"]):

@@ -89,7 +89,7 @@ def submitted(form: Element) -> dict[str, list[str]]:
     for one in form.find_all("input") + form.find_all("textarea"):
         said = one.attributes
         is_choice = said.get("type") in ("radio", "checkbox")
-        if not is_choice or "checked" in said:
+        if "name" in said and (not is_choice or "checked" in said):
             value = said.get("value", "on" if is_choice else one.text)
             found.setdefault(said["name"], []).append(value)
     for one in form.find_all("select"):

@@ -34,6 +34,7 @@ def described(preset: PresetContent) -> dict[str, Any]:
         "tools": preset.tools,
         "suggestions": preset.suggestions,
         "takes_memory": preset.takes_memory,
+        "files": [one.name for one in preset.files],
     }
 
 
@@ -62,6 +63,8 @@ def presets_in(
             continue
         if known.get("model") and not model:
             problems.append(f"{label} has no model now, since its own isn't offered here.")
+        if known.get("files"):
+            problems.append(f"{label} came without its files. Attach them to it.")
     return contents, problems
 
 

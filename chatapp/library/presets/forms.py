@@ -8,6 +8,7 @@ from django import forms
 from chatapp.catalogue import Offer
 from chatapp.db.primary_keys import parse_pk
 from chatapp.library.forms import ItemForm
+from chatapp.library.presets.files import FilesForm
 from chatapp.library.presets.parameter_form import ParameterForm
 from chatapp.library.presets.words import CLOCK_NAME, model_in_words
 from chatapp.models import ModelChoice, Preset, Refused, Upstream, User
@@ -60,6 +61,7 @@ class PresetForm(ItemForm, ParameterForm):
         shown = preset or Preset()
         super().__init__(data, initial=_shown(shown))
         self.user, self.preset, self.offers = user, preset, offers
+        self.attached = FilesForm(data, user, preset)
         self._tools: dict[str, int | str] = {CLOCK: CLOCK, **{str(pk): pk for pk in tools}}
         self._tools_before = shown.tools or []
         # Those that this person may not use, or that were deleted, are kept as they are.
@@ -102,6 +104,14 @@ class PresetForm(ItemForm, ParameterForm):
                 f"A suggestion has at most {MAX_SUGGESTION_LENGTH} characters."
             )
         return found
+
+    def clean(self) -> None:
+        super().clean()
+        for errors in self.attached.errors.values():
+            self.add_error(None, [str(error) for error in errors])
+
+    def store(self) -> dict[str, Any]:
+        return self.content | {"file_set_id": self.attached.store()}
 
     @property
     def content(self) -> dict[str, Any]:

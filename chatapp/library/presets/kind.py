@@ -13,6 +13,7 @@ from chatapp.library.presets.formats import exported, presets_in
 from chatapp.library.presets.forms import PresetForm
 from chatapp.library.presets.words import in_words
 from chatapp.models import Preset, ToolServer, Upstream, User, permitted
+from chatapp.models.library.file_sets import check_room_for_sets
 from chatapp.models.library.presets import MAX_PRESETS
 from chatapp.models.library.sharing import DELETED_DAYS, Level
 from chatapp.realtime.worker import worker
@@ -49,11 +50,18 @@ class Presets(Kind[Preset]):
         parts = in_words(item, tools_of(user))
         hidden = {"Name", "Icon", "Description"}
         shown = parts.keys() - hidden if may_read else {"Model", "Suggestions"}
-        return {"parts": {name: parts[name] for name in parts if name in shown and parts[name]}}
+        return {
+            "parts": {name: parts[name] for name in parts if name in shown and parts[name]},
+            "files": item.files if may_read else [],
+        }
 
     def versions(self, item: Preset) -> "QuerySet[Any]":
         listed = ("number", "created_at", "author__username", "name", "target")
         return super().versions(item).only(*listed)
+
+    def fitted(self, owner: User, contents: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        check_room_for_sets(owner, {one.get("file_set_id") for one in contents})
+        return contents
 
     def exported(self, user: User, items: Iterable[Preset]) -> list[dict[str, Any]]:
         tools = tools_of(user)

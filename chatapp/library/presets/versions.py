@@ -30,6 +30,7 @@ def version(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
         "item": found,
         "version": shown,
         "before": before,
+        "files": shown.files,
         "changes": changes(before, shown, tools) if before else [],
         "parts": {name: text for name, text in in_words(shown, tools).items() if text},
         "may_change": found.level_of(request.user) == Level.EDIT,

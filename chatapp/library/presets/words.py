@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatapp.catalogue import name_of
+from chatapp.models.library.file_sets import PresetFile
 from chatapp.models.library.presets import CLOCK, PresetContent
-from chatapp.text.differences import Piece, differences
+from chatapp.text.differences import Kind, Piece, differences
 
 LABELS = {
     "temperature": "Temperature",
@@ -22,7 +23,7 @@ LABELS = {
     "top_logprobs": "Alternatives per token",
     "extra": "Other parameters",
 }
-CLOCK_NAME = "Clock"
+CLOCK_NAME, FILES = "Clock", "Files"
 UNKNOWN_TOOL = "a tool server that you can't use"
 
 
@@ -33,13 +34,24 @@ class Change:
 
 
 def changes(before: PresetContent, after: PresetContent, tools: Mapping[int, str]) -> list[Change]:
-    """Return what is different, in the order of the form. `tools` has the names of tool servers."""
+    """Return what is different, the files last. `tools` has the names of tool servers."""
     old, new = in_words(before, tools), in_words(after, tools)
-    return [
+    changed = [
         Change(label, differences(old[label], new[label]))
         for label in old
-        if old[label] != new[label]
+        if label != FILES and old[label] != new[label]
     ]
+    if before.file_set_id != after.file_set_id:
+        changed.append(Change(FILES, _differences_of_files(before.files, after.files)))
+    return changed
+
+
+def _differences_of_files(before: list[PresetFile], after: list[PresetFile]) -> list[Piece]:
+    """Return the names of removed and added files; one with another content is both."""
+    old = {(one.name, one.file_id): Kind.REMOVED for one in before}
+    new = {(one.name, one.file_id): Kind.ADDED for one in after}
+    kinds = {**old, **new} | dict.fromkeys(old.keys() & new.keys(), Kind.SAME)
+    return [Piece(kind, f"{name}\n") for (name, _), kind in kinds.items()]
 
 
 def in_words(content: PresetContent, tools: Mapping[int, str]) -> dict[str, str]:
@@ -53,6 +65,7 @@ def in_words(content: PresetContent, tools: Mapping[int, str]) -> dict[str, str]
         "Parameters": "\n".join(_parameters(content.parameters)),
         "Tools": tools_in_words(content, tools),
         "Suggestions": "\n".join(content.suggestions),
+        FILES: "\n".join(one.name for one in content.files),
         "What models know about you": "Sent too" if content.takes_memory else "Not sent",
     }
 

@@ -8,15 +8,18 @@ from typing import Any, ClassVar, Self
 from uuid import UUID, uuid4
 
 from django.db import models, transaction
+from django.utils.functional import cached_property
 
 from chatapp.db.statements import Query
 from chatapp.models.accounts.memory import Memory
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.projects import Project
+from chatapp.models.library.file_sets import PresetFile, parts_in
 from chatapp.models.library.presets import Preset, PresetVersion
 from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.chat_parameters import checked
+from chatapp.upstream.wire.content import Part
 
 NOT_OPEN = (
     "You can't use the preset “{}” any more. Choose another one in the chat settings, or none. "
@@ -165,8 +168,8 @@ class ParameterChoice:
 
 class RequestSettingsQuerySet(models.QuerySet["RequestSettings"]):
     def with_preset_name(self) -> Self:
-        """Join the name and the number of the preset's version."""
-        shown = ("preset_version__name", "preset_version__number")
+        """Join the name and the number of the preset's version, and the key of its files."""
+        shown = [f"preset_version__{name}" for name in ("name", "number", "file_set")]
         found = self.select_related("preset_version")
         return found.only("preset_version", "instructions", "parameters", *shown)
 
@@ -226,6 +229,7 @@ class RequestSettings(models.Model):
             parameters=parameters,
         )
         found.preset_version = version
+        found.load_files()
         return found
 
     def store(self) -> None:
@@ -249,6 +253,20 @@ class RequestSettings(models.Model):
     @property
     def preset(self) -> Preset | None:
         return self.preset_version.target if self.preset_version else None
+
+    @property
+    def files(self) -> list[PresetFile]:
+        """The files of the preset, as pages show them."""
+        return self.preset_version.files if self.preset_version else []
+
+    @cached_property
+    def file_parts(self) -> list[Part]:
+        """The content parts of the preset's files."""
+        return parts_in(self.preset_version.file_set_id) if self.preset_version else []
+
+    def load_files(self) -> None:
+        """Read `file_parts` now, because the event loop can't."""
+        _ = self.file_parts
 
     def is_readable(self, user: User) -> bool:
         """Whether the person may read it: not if they may only use its preset."""

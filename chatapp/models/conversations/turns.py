@@ -41,6 +41,10 @@ TOO_LONG = (
     "With its files, this has about {:,} tokens, and {name} takes {most:,}. Send only some of the "
     "pages, remove a file, or choose another model; your text and your files are kept."
 )
+TOO_LONG_PRESET = (
+    "With the files of its preset, this has about {:,} tokens, and {name} takes {most:,}. Choose "
+    "another model or preset; your text is kept."
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,10 @@ class Turn:
         """What the upstream is sent."""
         prompt = History.of(self.prompt.as_chat_messages(self.reply))
         messages = self.before.history(self.reply).followed_by(prompt)
-        if not (self.asked_with and self.asked_with.instructions):
+        if self.asked_with is None:
+            return messages
+        messages = messages.with_files(self.asked_with.file_parts)
+        if not self.asked_with.instructions:
             return messages
         system = History.of([{"role": "system", "content": self.asked_with.instructions}])
         return system.followed_by(messages)
@@ -157,7 +164,7 @@ class Prompt:
             attach(attached, prompt.pk)
             prompt.load_files()
             policy = None if before.end else ReviewPolicy.at(conversation.created_at)
-            if attached:
+            if attached or (asked_with and asked_with.file_parts):
                 _check_contexts(before, prompt, replies, asked_with)
             admitted = _reserve(user, before, prompt, replies, asked_with)
         turn, *beside = (
@@ -359,7 +366,8 @@ def _check_contexts(
         size = _prompt_size(Turn(before, prompt, reply, asked_with=asked_with))
         tokens = size.tokens(BYTES_PER_TOKEN, MIDDLE) if most else 0
         if most and tokens > most:
-            raise Refused(TOO_LONG.format(tokens, name=reply.model, most=most))
+            said = TOO_LONG if prompt.file_count else TOO_LONG_PRESET
+            raise Refused(said.format(tokens, name=reply.model, most=most))
 
 
 def _prompt_size(turn: Turn) -> PromptSize:

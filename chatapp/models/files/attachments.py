@@ -1,8 +1,8 @@
 """Attachments: the files of prompts, and those that wait in a draft until a prompt is sent.
 
-A draft belongs to a conversation, or to its person's next new chat. Sending a prompt moves its
-attachments from the draft to the message. The bytes arrive in parts and are read into a
-`FileContent`; only attachments that are ready can be sent.
+A draft belongs to a conversation, to its person's next new chat, or to a form that is not saved
+yet. Sending a prompt moves its attachments from the draft to the message. The bytes arrive in parts
+and are read into a `FileContent`; only attachments that are ready can be sent.
 """
 
 import uuid
@@ -44,7 +44,11 @@ def part_bytes() -> int:
 class AttachmentQuerySet(models.QuerySet["Attachment"]):
     def drafted(self, conversation: uuid.UUID | None) -> Self:
         """Those in the draft of a conversation, or of a new chat (None)."""
-        return self.filter(message=None, conversation=conversation)
+        return self.filter(message=None, conversation=conversation, form=None)
+
+    def in_form(self, form: uuid.UUID) -> Self:
+        """Those in the draft of a form."""
+        return self.filter(message=None, form=form)
 
     def for_chips(self) -> Self:
         """Load what the chips in the composer show, without the texts."""
@@ -59,13 +63,6 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         """Annotate `media_type`, without reading any text: "" if a file is not read or expired."""
         return self.annotate(media_type=Coalesce("file__content__media_type", models.Value("")))
 
-    def stored_bytes(self) -> int:
-        """Return the bytes of their files, each content once, and of uploads that are not read."""
-        stored = StoredFile.objects.filter(pk__in=self.order_by().values("file"))
-        uploads = self.filter(file=None, message=None)
-        sums = (rows.aggregate(sum=models.Sum("size"))["sum"] or 0 for rows in (stored, uploads))
-        return sum(sums)
-
     def fail_orphans(self) -> Sequence[tuple[int, uuid.UUID | None]]:
         """Mark attachments whose reading process has died as failed.
 
@@ -78,11 +75,13 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         return drafts
 
     def delete_abandoned(self) -> bool:
-        """Delete uploads that stopped, or could not be read, long ago; return whether any."""
+        """Delete uploads that stopped or could not be read, and those of forms that were not
+        saved, long ago; return whether any."""
         states, now = Attachment.State, timezone.now()
         stopped = models.Q(state=states.UPLOADING, changed_at__lt=now - ABANDONED)
         unread = models.Q(state=states.FAILED, changed_at__lt=now - UNREAD_KEPT)
-        return bool(self.filter(stopped | unread, message=None).delete()[0])
+        unsaved = models.Q(form__isnull=False, changed_at__lt=now - ABANDONED)
+        return bool(self.filter(stopped | unread | unsaved, message=None).delete()[0])
 
     def expire(self) -> int:
         """Delete their content, and those in drafts as a whole; return how many there were.
@@ -103,7 +102,7 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         They are in a draft, or belong to the message `kept`, whose edit keeps them. Raises
         `Refused` if one is missing or not ready.
         """
-        own = models.Q(message=None) | models.Q(message=kept, message__isnull=False)
+        own = models.Q(message=None, form=None) | models.Q(message=kept, message__isnull=False)
         found = self.filter(own, pk__in=ids).select_for_update(of=("self",)).in_bulk()
         if len(found) < len(set(ids)):
             raise Refused(GONE)
@@ -128,6 +127,8 @@ class Attachment(models.Model):
     conversation = models.ForeignKey(
         "chatapp.Conversation", models.CASCADE, null=True, related_name="drafted_files"
     )
+    # In the draft of a form, such as a preset's: the key that the page made for it.
+    form = models.UUIDField(null=True)
     message = models.ForeignKey(
         "chatapp.Message", models.CASCADE, null=True, related_name="attachments"
     )

@@ -9,6 +9,7 @@ from datetime import timedelta
 from functools import partial, reduce
 from io import BufferedIOBase, BytesIO
 from operator import or_
+from typing import Any, Self, TypeVar
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -24,21 +25,12 @@ GENERATIONS = 3  # a document, its pages, and their thumbnails if they are attac
 
 
 class StoredFileQuerySet(models.QuerySet["StoredFile"]):
-    def unused(self) -> "StoredFileQuerySet":
+    def unused(self) -> Self:
         """Those that no row of another table refers to any more.
 
         A row that describes a file is deleted along with it, and is no use of it.
         """
-        uses = (
-            models.Exists(
-                relation.related_model._base_manager.filter(
-                    **{relation.field.name: models.OuterRef("pk")}
-                )
-            )
-            for relation in StoredFile._meta.related_objects
-            if relation.on_delete is models.PROTECT
-        )
-        return self.exclude(reduce(or_, map(models.Q, uses)))
+        return unreferred(self)
 
     def delete_unused(self) -> bool:
         """Delete some files that are unused for a while, with their bytes; return whether any."""
@@ -76,6 +68,23 @@ class StoredFileQuerySet(models.QuerySet["StoredFile"]):
             found = self.filter(of_pages | models.Q(thumbnail_of__file__in=some))
             made.update(found.values_list("pk", flat=True))
         return made
+
+
+Rows = TypeVar("Rows", bound="models.QuerySet[Any]")
+
+
+def unreferred(rows: Rows) -> Rows:
+    """Return those rows that no protected foreign key refers to."""
+    uses = (
+        models.Exists(
+            relation.related_model._base_manager.filter(
+                **{relation.field.name: models.OuterRef("pk")}
+            )
+        )
+        for relation in rows.model._meta.related_objects
+        if relation.on_delete is models.PROTECT
+    )
+    return rows.exclude(reduce(or_, map(models.Q, uses)))
 
 
 def _portions(ids: Collection[int]) -> Iterator[list[int]]:

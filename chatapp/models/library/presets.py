@@ -11,6 +11,7 @@ from django.db.models import Case, When
 
 from chatapp.db.statements import Query
 from chatapp.models.accounts.users import User
+from chatapp.models.library.file_sets import FileSet, PresetFile, files_in
 from chatapp.models.library.sharing import Grant
 from chatapp.models.library.versions import Version, Versioned, VersionedQuerySet
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
@@ -66,6 +67,7 @@ class PresetContent(models.Model):
     tools = models.JSONField(null=True, blank=True)
     suggestions = models.JSONField(default=list, blank=True)  # texts for an empty chat
     takes_memory = models.BooleanField(default=True)  # whether it sends the person's `Memory`
+    file_set = models.ForeignKey(FileSet, models.PROTECT, null=True, blank=True)
 
     class Meta:
         abstract = True
@@ -80,12 +82,22 @@ class PresetContent(models.Model):
             return None
         return ModelChoice(self.upstream_id, self.model)
 
+    @property
+    def files(self) -> list[PresetFile]:
+        """The files that every chat with this content is sent."""
+        return files_in(self.file_set_id)
+
     def offers(self, tool: int | str) -> bool:
         """Return whether its chats offer a tool server, by its primary key, or the `CLOCK`."""
         return self.tools is None or tool in self.tools
 
 
 class PresetQuerySet(VersionedQuerySet["Preset"]):
+    def with_file(self, file: PresetFile) -> "PresetQuerySet":
+        """Those of which any version has this file."""
+        versions = PresetVersion.objects.filter(file_set=file.file_set_id)
+        return self.filter(pk__in=versions.values("target"))
+
     def to_choose(self, user: User) -> "list[Preset]":
         """Return the names of those that a person may use, for a list to choose from."""
         return list(self.open_to(user).only("name")[:MAX_LISTED])
@@ -96,7 +108,7 @@ class Preset(PresetContent, Versioned):
     NAME: ClassVar[str] = "name"
     CONTENT: ClassVar[tuple[str, ...]] = (
         *("name", "icon", "description", "system_prompt", "upstream_id", "model"),
-        *("parameters", "tools", "suggestions", "takes_memory"),
+        *("parameters", "tools", "suggestions", "takes_memory", "file_set_id"),
     )
 
     class Meta:

@@ -8,7 +8,9 @@ from django.db import models
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations.conversation import Conversation, ConversationQuerySet
 from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.messages import Message
 from chatapp.models.files.attachments import Attachment
+from chatapp.models.library.file_sets import PresetFile
 from chatapp.models.policies.review_policies import ReviewPolicy
 from chatapp.models.review.conversation_facets import ConversationFacet, of_flag
 from chatapp.models.review.flags import ANY, flagged_by
@@ -129,11 +131,26 @@ def readable_files(user: User) -> "models.QuerySet[Attachment]":
     return Attachment.objects.filter(own | read)
 
 
-def _is_opened_by(user: User) -> models.Q:
-    """Return a condition for what belongs to a message that a reviewer reads at the moment."""
+def reviewed_with(user: User, file: PresetFile) -> Conversation | None:
+    """Return the conversation that a reviewer has open and that was sent a file of its preset: the
+    one opened last. None if there is none."""
+    sent = Message.objects.filter(
+        _is_opened_by(user, "conversation"),
+        deleted_at=None,
+        request_settings__preset_version__file_set=file.file_set_id,
+    )
+    openings = Opening.objects.living().filter(
+        reviewer=user, conversation__in=sent.order_by().values("conversation")
+    )
+    newest = openings.select_related("conversation").order_by("-pk").first()
+    return newest.conversation if newest else None
+
+
+def _is_opened_by(user: User, conversation: str = "message__conversation") -> models.Q:
+    """Return a condition for what belongs to a conversation that a reviewer reads at the moment."""
     if not user.reviews:
         return models.Q(pk__in=[])
     opened = Opening.objects.living().filter(
-        reviewer=user, conversation=models.OuterRef("message__conversation")
+        reviewer=user, conversation=models.OuterRef(conversation)
     )
-    return models.Q(is_reviewable("message__conversation"), models.Exists(opened))
+    return models.Q(is_reviewable(conversation), models.Exists(opened))

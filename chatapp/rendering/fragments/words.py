@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from chatapp.catalogue import name_of
-from chatapp.models import Attachment, FileContent, Message, Usage, User
+from chatapp.models import Attachment, FileContent, Message, PresetFile, Usage, User
 from chatapp.models.billing.limits import Limit
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.rounds import RunState, ToolRun
@@ -146,7 +146,7 @@ def sibling_position(message: Message, siblings: list[Message]) -> SiblingPositi
     )
 
 
-def about_file(attachment: Attachment) -> str:
+def about_file(attachment: Attachment | PresetFile) -> str:
     """Describe a document: PDF · 12 pages · 1.2 MB."""
     content = attachment.content
     assert content
@@ -156,7 +156,7 @@ def about_file(attachment: Attachment) -> str:
     return " · ".join(facts)
 
 
-def _pages_words(attachment: Attachment, unit: str, count: int) -> str:
+def _pages_words(attachment: Attachment | PresetFile, unit: str, count: int) -> str:
     first, last = attachment.page_range
     if (first, last) == (1, count):
         return f"{count} {unit}s" if count > 1 else f"1 {unit}"

@@ -1,11 +1,11 @@
-"""The files that a person attached, as their archive contains them."""
+"""The files that a person attached, also to presets, as their archive contains them."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from chatapp.chat.exports import file_record
-from chatapp.models import Attachment, User
+from chatapp.models import Attachment, PresetFile, User
 from chatapp.models.files import storage
 
 FOLDER = "files"
@@ -27,7 +27,7 @@ class ArchivedFile(NamedTuple):
 
 
 def archived_files(person: User) -> tuple[list[dict[str, object]], list[ArchivedFile]]:
-    """Return a record of each attached file, those in drafts too, and the contents to add."""
+    """Return a record of each file, those in drafts too, and the contents to add."""
     records: list[dict[str, object]] = []
     contents: dict[int, ArchivedFile] = {}
     attached = person.attachments.with_media_type().select_related("file")
@@ -37,7 +37,26 @@ def archived_files(person: User) -> tuple[list[dict[str, object]], list[Archived
             content = ArchivedFile(_path(one), one.file.name)
             record["path"] = contents.setdefault(one.file.pk, content).path
         records.append(record)
+    of_presets = PresetFile.objects.owned_by(person).shown()
+    for file in of_presets:
+        content = ArchivedFile(_path(file), file.file.name)
+        path = contents.setdefault(file.file_id, content).path
+        records.append(_record(file) | {"path": path})
     return records, list(contents.values())
+
+
+def _record(file: PresetFile) -> dict[str, object]:
+    versions = file.file_set.presetversion_set.order_by("target", "number")
+    return {
+        "id": str(file.pk),
+        "name": file.name,
+        "type": file.content.media_type,
+        "size": file.size,
+        "preset_versions": [
+            {"preset": str(preset), "number": number}
+            for preset, number in versions.values_list("target", "number")
+        ],
+    }
 
 
 def _place(attachment: Attachment) -> dict[str, object]:
@@ -50,6 +69,6 @@ def _place(attachment: Attachment) -> dict[str, object]:
     }
 
 
-def _path(attachment: Attachment) -> str:
+def _path(file: Attachment | PresetFile) -> str:
     """Return a unique name that is safe to unpack everywhere."""
-    return f"{FOLDER}/{attachment.pk}-{NOT_IN_NAMES.sub('_', attachment.name)}"
+    return f"{FOLDER}/{file.pk}-{NOT_IN_NAMES.sub('_', file.name)}"

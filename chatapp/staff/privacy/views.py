@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Retention, ReviewRule, User
 from chatapp.models.conversations.folders import TRASH_DAYS
+from chatapp.models.library.file_sets import stored_bytes_of
 from chatapp.staff.privacy import queries
 
 
@@ -42,5 +43,5 @@ def _file_sizes(person: User) -> list[str]:
 
     Sizes are written as in the refusal of an upload; Jinja's filter counts in thousands.
     """
-    used, allowed = person.attachments.stored_bytes(), settings.CHATAPP_FILE_BYTES_PER_PERSON
+    used, allowed = stored_bytes_of(person), settings.CHATAPP_FILE_BYTES_PER_PERSON
     return [filesizeformat(used), filesizeformat(allowed)] if used else []

@@ -159,6 +159,7 @@ def _asked_with(settings: RequestSettings) -> dict[str, object]:
         "preset": version.name if version else None,
         "version": version.number if version else None,
         "instructions": settings.instructions,
+        "files": [file.name for file in settings.files],
         "parameters": settings.parameters,
     }
 

@@ -9,7 +9,7 @@ error on every later prompt.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
-from chatapp.upstream.wire.content import ImagePart, has_content, images_in, joined
+from chatapp.upstream.wire.content import ImagePart, Part, has_content, images_in, joined
 from chatapp.upstream.wire.dialects import ChatMessage
 
 # Asks for the rest of a reply. Sent as a user message, because with another role, or with the
@@ -51,6 +51,23 @@ class History(NamedTuple):
         rest = more.text_bytes - _bytes_within(first)
         images = (*self.images, *more.images)
         return History(ordered + others, self.text_bytes + added + rest, images)
+
+    def with_files(self, parts: Sequence[Part]) -> "History":
+        """Put parts before the content of the first user message.
+
+        All turns begin with it, so the beginning of a request stays the same. OpenAI's API takes
+        only text in a system message, and a user message of their own would be followed by another.
+        """
+        if not parts or not self.messages:
+            return self
+        first, *others = self.messages
+        if first["role"] == "user":
+            led = {**first, "content": joined([parts, first["content"]])}
+        else:
+            led, others = {"role": "user", "content": [*parts]}, [first, *others]
+        added = _bytes_within(led) - (_bytes_within(first) if first["role"] == "user" else 0)
+        images = (*images_in([{"content": parts}]), *self.images)
+        return History([led, *others], self.text_bytes + added, images)
 
     @property
     def has_system(self) -> bool:

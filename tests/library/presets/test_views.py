@@ -81,6 +81,7 @@ def test_a_preset_is_saved_changed_and_listed(alices: Client, upstream: Upstream
         "tools": None,
         "suggestions": ["Bonjour", "Buenos días"],
         "takes_memory": True,
+        "file_set_id": None,
     }
     assert posted(alices.get(path(preset)).text)["model"] == [model]
     alices.post(path(preset), NEW | {"model": model, "name": "Other", "opened": "1"})

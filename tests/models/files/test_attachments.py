@@ -26,6 +26,7 @@ from chatapp.models.conversations import temporary
 from chatapp.models.conversations.deletions import Deletion, Restoration
 from chatapp.models.conversations.folders import TRASH_DAYS
 from chatapp.models.files import storage
+from chatapp.models.library.file_sets import stored_bytes_of
 from tests.support.attaching import attached_to, stored_names
 from tests.support.stored import MODEL, answered, asked, forked, started_by
 
@@ -233,15 +234,15 @@ def test_parts_of_an_upload_that_was_removed_or_read_are_deleted(
 
 def test_a_persons_files_count_once_and_uploads_count_in_full(alice: User, prompt: Message) -> None:
     used = len(b"Sales fell") + len(b"pixels")
-    assert alice.attachments.stored_bytes() == used
+    assert stored_bytes_of(alice) == used
     forked(alice, prompt.children.get().pk)
     Conversation.objects.all().trash()
-    assert alice.attachments.stored_bytes() == used
+    assert stored_bytes_of(alice) == used
     drafted(alice)
-    assert alice.attachments.stored_bytes() == used + 9
+    assert stored_bytes_of(alice) == used + 9
     prompt.attachments.update(file=None)
     Conversation.objects.exclude(pk=prompt.conversation_id).delete()
-    assert alice.attachments.stored_bytes() == 9
+    assert stored_bytes_of(alice) == 9
 
 
 def test_a_fork_takes_room_for_the_rows_of_files_and_not_for_their_content(

@@ -22,9 +22,11 @@ from chatapp.models import (
     ChatSettings,
     Conversation,
     Feedback,
+    FileSet,
     Memory,
     Message,
     Preset,
+    PresetFile,
     RememberedValues,
     SavedPrompt,
     Upstream,
@@ -95,7 +97,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
             "first_page", "last_page", "alt", "created_at",
         },
         "": {  # the owner, the order, the progress of an upload, and an estimate
-            "user", "position", "received", "read_by", "tokens", "changed_at",
+            "user", "position", "received", "read_by", "tokens", "changed_at", "form",
         },
     },
     "chatapp.Usage": {
@@ -139,8 +141,8 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
     "chatapp.Preset": {
         "presets.json": {
             "id", "name", "icon", "description", "system_prompt", "upstream", "model", "parameters",
-            "tools", "suggestions", "takes_memory", "version", "created_at", "updated_at",
-            "deleted_at",
+            "tools", "suggestions", "takes_memory", "file_set", "version", "created_at",
+            "updated_at", "deleted_at",
         },
         "": {"owner"},
     },
@@ -148,6 +150,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         "preset_versions.jsonl": {
             "target", "number", "created_at", "name", "icon", "description", "system_prompt",
             "upstream", "model", "parameters", "tools", "suggestions", "takes_memory",
+            "file_set",
         },
         "": {"id", "author"},
     },
@@ -265,7 +268,8 @@ async def test_attached_files_are_included_each_content_once(
 ) -> None:
     def attach() -> str:
         prompt, reply = answered(started_by(alice), connected, "Summarise")
-        attached_to(prompt, 'a: "report"?.txt', b"Sales fell")
+        report = attached_to(prompt, 'a: "report"?.txt', b"Sales fell")
+        assert report.file
         attached_to(prompt, "chart.png", b"pixels")
         forked(alice, reply.pk)
         draft = attached_to(prompt, "draft.txt", b"Not yet sent")
@@ -274,18 +278,25 @@ async def test_attached_files_are_included_each_content_once(
         assert lost.file
         disk.delete(lost.file.name)
         Attachment.objects.create(user=alice, name="stopped.txt", size=9)
+        of_preset = PresetFile(name="rules.txt", size=10, tokens=3, file=report.file)
+        preset = Preset.start(alice, name="Clerk", file_set=FileSet.of([of_preset]))
+        preset.change(alice, 1, name="Poet")
         return str(prompt.pk)
 
     prompt = await sync_to_async(attach)()
     files = await unpacked(alices)
     records: list[dict[str, Any]] = json.loads(files["files.json"])
-    assert len(records) == 7
+    assert len(records) == 8
     [draft] = [one for one in records if one.get("alt")]
     assert (files[draft["path"]], "message" in draft) == ("Not yet sent", False)
     report, copy = (one for one in records if "report" in one["name"])
     assert (report["message"], report["type"], report["size"]) == (prompt, "text/plain", 10)
     assert report["path"] == copy["path"] == f"files/{report['id']}-a_ _report__.txt"
     assert files[report["path"]] == "Sales fell"
+    [rules] = [one for one in records if one["name"] == "rules.txt"]
+    assert rules["path"] == report["path"]
+    assert [one["number"] for one in rules["preset_versions"]] == [1, 2]
+    assert json.loads(files["presets.json"])["presets"][0]["files"] == ["rules.txt"]
     assert sorted(len(files[name]) for name in files if name.startswith("files/")) == [6, 10, 12]
     lines = map(json.loads, files["conversations.jsonl"].splitlines())
     listed = [one for line in lines for said in line["messages"] for one in said.get("files", ())]

@@ -66,6 +66,7 @@ def test_the_json_of_a_reply_has_what_it_was_asked_with(
             "preset": "Poet & <i>",
             "version": 1,
             "instructions": "Rhyme <b>.",
+            "files": [],
             "parameters": {"temperature": 1.25},
         },
         None,

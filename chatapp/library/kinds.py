@@ -1,4 +1,4 @@
-"""What the pages of the library have to know of a kind of item, such as prompts."""
+"""What the library's pages need to know about a kind of item, such as prompts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ Item = TypeVar("Item", bound=Versioned)
 
 
 class Kind(ABC, Generic[Item]):
-    """A kind of item. Its name is also in the names of URLs and of the folder of its templates."""
+    """A kind of item. URLs are named after it, and so is the folder of its templates."""
 
     name: ClassVar[str]
     model: type[Item]
@@ -26,9 +26,9 @@ class Kind(ABC, Generic[Item]):
 
     max_owned: ClassVar[int]
     max_listed: ClassVar[int]  # in a section of the list
-    max_unsearched: ClassVar[int]  # items for which the list needs no search
-    searched: ClassVar[str]  # what it searches, in words
-    copied_at: ClassVar[Level]  # the level that lets a person save a copy
+    max_unsearched: ClassVar[int]  # items in a list that offers no search
+    searched: ClassVar[str]  # the fields that a search looks at, in words
+    copied_at: ClassVar[Level]  # the level from which a person may save a copy
 
     created: ClassVar[str] = "Saved."
     changed: ClassVar[str] = "Saved."
@@ -78,7 +78,7 @@ class Kind(ABC, Generic[Item]):
         return found
 
     def fitted(self, owner: User, contents: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
-        """Return the contents of new items so that they fit to the owner's others."""
+        """Return the contents of new items, adapted to the items that the owner has."""
         return contents
 
     @abstractmethod

@@ -4,6 +4,7 @@ The page gets the index of all prompts once and filters it by itself. A prompt's
 when the person chooses it, so that it is the present one, and only if it is still open to them.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
@@ -65,12 +66,13 @@ def use(request: HttpRequest, pk: UUID) -> HttpResponse:
     assert isinstance(request.user, User)
     found = PROMPTS.find(request.user, pk)
     now = datetime.now(zone_of(request.COOKIES.get("utc-offset", "")))
-    if blanks := _asked(found, automatic_values(request.user, now)):
+    known = automatic_values(request.user, now)
+    if blanks := _asked(found, known):
         remembered = RememberedValues.of(request.user, found)
         form = FillForm(None, blanks, remembered, f"{now:%Y-%m-%d}")
         context = {"prompt": found, "form": form, "clipboard": _clipboard(blanks)}
         return render(request, "library/prompts/_fill.html", context)
-    return JsonResponse({"text": fill(found.text, automatic_values(request.user, now))})
+    return JsonResponse({"text": fill(found.text, known)})
 
 
 @require_POST
@@ -101,7 +103,7 @@ def forget(request: HttpRequest) -> HttpResponse:
     return redirect("prompts")
 
 
-def _asked(prompt: SavedPrompt, known: Any) -> list[Blank]:
+def _asked(prompt: SavedPrompt, known: Mapping[str, str]) -> list[Blank]:
     """Return the blanks that are not filled in by themselves."""
     asked = [blank for blank in blanks_of(prompt.text) if blank.name not in known]
     return [Blank(CLIPBOARD, Kind.LINES) if one.name == CLIPBOARD else one for one in asked]

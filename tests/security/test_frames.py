@@ -120,6 +120,7 @@ def main(
         "limit_warning": warning([QuotaUsage(shared_limit(text), "all", 90, 0, 0, None)]),
         "attachments": [Attachment(name=text, size=9, state="ready")],
         "used_tokens": 0,
+        "most_output": 1,
         "system_message": text,
         "preset_tokens": 1,
         "preset_has_images": True,
@@ -156,7 +157,7 @@ def settings(text: str, conversation: Conversation) -> dict[str, object]:
     form = ParameterForm.of(text, {"stop": [text], "extra": {text: text}})
     shown = {"conversation": conversation, "form": form, "composer": False, "is_saved": True}
     more = {"presets": [], "settings": ChatSettings(), "may_change": True, "changes": [text]}
-    more["is_unsaved"] = True
+    more |= {"is_unsaved": True, "most_output": 1}
     more |= {"system_message": text, "preset_tokens": 1, "preset_has_images": True}
     more |= {"files": [PresetFile(name=text, file=FileContent(file=StoredFile()).file)]}
     return {**shown, **more, "csrf_input": "", "has_memory": True}

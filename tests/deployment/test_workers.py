@@ -14,6 +14,7 @@ import pytest
 from tests.deployment.services import Redis
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.live import Person, Server, Site, free_port
+from tests.support.page import Element
 from tests.support.program import WAIT_SECONDS
 from tests.support.viewer import Viewer
 
@@ -133,6 +134,47 @@ async def test_a_tab_on_another_worker_follows_the_reply(
         for other in others:
             assert await other.until_ended() == "complete"
             assert other.text == "Half of it"
+
+
+async def test_tabs_on_all_workers_see_a_summary_and_any_of_them_cancels_it(
+    server: Server, team_upstream: FakeUpstream, team: Site
+) -> None:
+    async with AsyncExitStack() as opened:
+        tab = await opened.enter_async_context(Viewer.opened(server, team.person()))
+        for text in ("One", "Two"):
+            team_upstream.script(role(), delta(text), finish(), done())
+            await tab.ask(f"Say {text}")
+            assert await tab.until_ended() == "complete"
+        tabs = [tab] + [
+            await opened.enter_async_context(Viewer.opened(server, tab.person, tab.path))
+            for _ in range(4)  # all in the process of the first only once in 16
+        ]
+        team_upstream.script(role(), delta("We counted"), Stall())
+        await tab.send("", action="summarise", by=tab.page.form()["model"])
+        while "Summarise" not in str((request := await team_upstream.until_requested()).body):
+            pass
+        for one in tabs:
+            await until_progress(one, "is writing a summary")
+        reloaded = await opened.enter_async_context(Viewer.opened(server, tab.person, tab.path))
+        await until_progress(reloaded, "(2 words)")
+        await tabs[-1].press(progress_of(tabs[-1]).find("button"))
+        await request.until_closed()
+        for one in (*tabs, reloaded):
+            await until_progress(one, "")
+
+
+async def until_progress(tab: Viewer, text: str) -> None:
+    """Wait until the tab says this of a summary, or nothing."""
+
+    def says_it() -> bool:
+        said = progress_of(tab).text.strip()
+        return text in said if text else not said
+
+    await tab.until(says_it)
+
+
+def progress_of(tab: Viewer) -> Element:
+    return tab.page.root.find("p", id="summary-progress")
 
 
 @pytest.mark.thorough

@@ -175,7 +175,7 @@ def _swap_content(style: str, target: turbohtml.Element, content: list[Node]) ->
                 target.insert(0, child)
         case "after":
             target.insert_after(*content)
-        case "innerHTML":
+        case "innerHTML" | "innerMorph":
             target.clear()
             target.extend(content)
         case "outerHTML":

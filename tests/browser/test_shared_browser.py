@@ -6,11 +6,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.test_chat_settings import open_panel
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import PASSWORD, Person, Site
 from tests.support.profile import sampled
 
 SECRET = "what Alice has not sent yet"
+INSTRUCTIONS = "what Alice wants a new chat to know"
 STORED = "Object.entries(localStorage).concat(Object.entries(sessionStorage)).join('\\n')"
 
 
@@ -28,6 +30,10 @@ def alices(browser: Desk, alice: Person, upstream: FakeUpstream) -> Tab:
     tab.expect_ending("complete")
     tab.message.fill(SECRET)
     assert SECRET in tab.page.evaluate(STORED)
+    new = browser.open()
+    open_panel(new).get_by_label("System prompt").fill(INSTRUCTIONS)
+    assert INSTRUCTIONS in new.page.evaluate(STORED)
+    new.page.close()
     return tab
 
 
@@ -63,6 +69,7 @@ def test_signing_out_removes_drafts(
     bobs = signed_in(browser, bob, alices.page)
     expect(bobs.message).to_have_value("")
     assert SECRET not in bobs.page.evaluate(STORED)
+    expect(open_panel(bobs).get_by_label("System prompt")).to_have_value("")
 
 
 @pytest.mark.thorough

@@ -19,6 +19,7 @@ from chatapp.models import (
     AuditEvent,
     FileSet,
     Limit,
+    Message,
     ModelChoice,
     Preset,
     PresetFile,
@@ -29,6 +30,7 @@ from chatapp.models import (
     StoredFile,
     Turn,
     Upstream,
+    Usage,
     User,
 )
 from chatapp.models.files.abandoned import delete_abandoned
@@ -267,6 +269,25 @@ def test_the_tokens_of_the_files_are_reserved_and_shown_by_the_meter(
     meter = parse(alices.get(f"/?preset={helper.pk}").text).find("button", id="context-meter")
     assert meter.attributes["data-preset-files"] == f"{kept.tokens}"
     assert not meter.attributes["data-images"]
+
+
+def test_a_lost_reply_is_estimated_with_the_files_and_the_system_message(
+    alice: User, alices: Client, model: ModelChoice, helper: Preset
+) -> None:
+    def estimated() -> int | None:
+        turn = Prompt("Why?", model, preset=helper.pk).store(alice, uuid4())
+        assert Message.objects.filter(pk=turn.reply.pk).interrupt() == 1
+        return Usage.objects.get(message=turn.reply).prompt_tokens
+
+    with_files = estimated()
+    save(alices, helper)
+    with_instructions = estimated()
+    save(alices, helper, system_prompt="")
+    bare = estimated()
+    assert with_files
+    assert with_instructions
+    assert bare
+    assert with_files > with_instructions > bare
 
 
 def test_files_that_exceed_the_context_are_refused_in_words(

@@ -20,6 +20,7 @@ from chatapp.models.library.presets import Preset, PresetVersion
 from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.chat_parameters import checked
 from chatapp.upstream.wire.content import Part
+from chatapp.upstream.wire.history import History
 
 NOT_OPEN = (
     "You can't use the preset “{}” any more. Choose another one in the chat settings, or none. "
@@ -267,6 +268,14 @@ class RequestSettings(models.Model):
     def load_files(self) -> None:
         """Read `file_parts` now, because the event loop can't."""
         _ = self.file_parts
+
+    def sent_with(self, messages: History) -> History:
+        """Return all that a request has: the system message, the preset's files, the messages."""
+        messages = messages.with_files(self.file_parts)
+        if not self.instructions:
+            return messages
+        system = History.of([{"role": "system", "content": self.instructions}])
+        return system.followed_by(messages)
 
     def is_readable(self, user: User) -> bool:
         """Whether the person may read it: not if they may only use its preset."""

@@ -2,9 +2,11 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Self
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError, models, transaction
 from django.db.models.base import ModelBase
 from django.db.models.expressions import RawSQL
@@ -273,6 +275,9 @@ class Message(StoredReply):
             usage = Usage(**self.usage_so_far)
         else:
             history = self.conversation.history_until(self.parent_id).history()
+            with suppress(ObjectDoesNotExist):  # deleted with the conversation meanwhile
+                if self.request_settings:
+                    history = self.request_settings.sent_with(history)
             reply = Reply()
             reply.reasoning_parts = [self.reasoning]
             reply.answer_parts, reply.refusal_parts = [self.content], [self.refusal]

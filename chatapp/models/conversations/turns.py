@@ -82,13 +82,7 @@ class Turn:
         """What the upstream is sent."""
         prompt = History.of(self.prompt.as_chat_messages(self.reply))
         messages = self.before.history(self.reply).followed_by(prompt)
-        if self.asked_with is None:
-            return messages
-        messages = messages.with_files(self.asked_with.file_parts)
-        if not self.asked_with.instructions:
-            return messages
-        system = History.of([{"role": "system", "content": self.asked_with.instructions}])
-        return system.followed_by(messages)
+        return self.asked_with.sent_with(messages) if self.asked_with else messages
 
     @property
     def parameters(self) -> Mapping[str, object]:

@@ -1,0 +1,39 @@
+"""Reads chats from the exports of other apps, and from our own. Pure: no Django, no models.
+
+`detect` tells which app wrote an export, `read` yields its chats as neutral records one at a time,
+so that no file is ever in memory as a whole, and `open_file` opens a file of a message. Nothing is
+unpacked to a path. All of it is untrusted: damaged chats are skipped, and a `Report` says so.
+
+`elements` splits a stream into chats, `formats` has a module for each app, and `tree` turns its
+nodes into messages.
+"""
+
+from .reading import detect, open_file, read
+from .records import (
+    Format,
+    Report,
+    Skipped,
+    SourceChat,
+    SourceFeedback,
+    SourceFile,
+    SourceMessage,
+    SourceRound,
+    SourceToolRun,
+    Unreadable,
+)
+
+__all__ = [
+    "Format",
+    "Report",
+    "Skipped",
+    "SourceChat",
+    "SourceFeedback",
+    "SourceFile",
+    "SourceMessage",
+    "SourceRound",
+    "SourceToolRun",
+    "Unreadable",
+    "detect",
+    "open_file",
+    "read",
+]

@@ -1,0 +1,151 @@
+"""Reads the chats of all people from Open WebUI's database, `webui.db`, which is SQLite.
+
+Known is the schema of 0.3 to 0.12: tables `chat`, `chat_message`, `folder` and `user`, as in
+backend/open_webui/models of open-webui/open-webui (commits 00059776 and 02530d50).
+
+The file may come from anybody, so nothing that is stored in it is executed: it is opened for
+reading only, views and functions are refused, and values have a limit.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from chatapp.transfer.elements import BROKEN, MAX_BYTES, TOO_LARGE, Broken, decoded
+from chatapp.transfer.records import Unreadable
+from chatapp.transfer.values import identifier, line, mapping
+
+MAGIC = b"SQLite format 3\0"
+MAX_ROWS = 1_000_000
+DAMAGED = "This database is damaged, or it isn't Open WebUI's."
+NO_FILE = "A database can only be read from a file on disk."
+_COLUMNS = (
+    *("id", "user_id", "title", "chat", "created_at", "updated_at", "archived", "pinned", "meta"),
+    *("folder_id", "current_message_id"),
+)
+# Columns of `chat_message`, and the fields of a chat's JSON that have the same values.
+_FIELDS = {
+    "role": "role",
+    "parent_id": "parentId",
+    "content": "content",
+    "output": "output",
+    "model_id": "model",
+    "files": "files",
+    "sources": "sources",
+    "done": "done",
+    "error": "error",
+    "created_at": "timestamp",
+}
+_JSON = frozenset({"chat", "meta", "content", "output", "files", "sources", "error"})
+
+
+class Database:
+    """The chats of a database, with the names of folders and the addresses of people."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Raise `Unreadable` if the file is damaged or has other tables."""
+        self._connection = _connected(file)
+        try:
+            self._columns = {table: self._columns_of(table) for table in ("chat", "chat_message")}
+            if not {"id", "chat"} <= set(self._columns["chat"]):
+                raise Unreadable(DAMAGED)
+            self.folders = self._names("folder", "name")
+            self.owners = self._names("user", "email")
+        except sqlite3.Error as error:
+            self.close()
+            raise Unreadable(DAMAGED) from error
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def chats(self) -> Iterator[dict[str, Any] | Broken]:
+        """Yield the chats as an export has them, one at a time."""
+        try:
+            for (rowid,) in self._connection.execute("SELECT rowid FROM chat"):
+                yield self._chat(rowid)
+        except sqlite3.Error as error:
+            raise Unreadable(DAMAGED) from error
+
+    def _chat(self, rowid: int) -> dict[str, Any] | Broken:
+        names = self._columns["chat"]
+        try:
+            row = next(iter(self._rows("chat", names, "rowid", rowid)), {})
+            if isinstance(row.get("chat"), Broken):
+                return row["chat"]  # type: ignore[no-any-return]
+            content = mapping(row.get("chat"))
+            history = mapping(content.get("history"))
+            if not history.get("messages") and not content.get("messages"):
+                messages = self._messages(identifier(row.get("id")))
+                row["chat"] = content | {"history": history | {"messages": messages}}
+        except sqlite3.DataError:
+            return Broken(TOO_LARGE)
+        except sqlite3.Error:
+            return Broken(BROKEN)
+        return row
+
+    def _messages(self, chat: str) -> dict[str, Any]:
+        """Return the messages of a chat whose JSON has none."""
+        found = {}
+        names = self._columns["chat_message"]
+        for row in self._rows("chat_message", names, "chat_id", chat) if names else ():
+            id = identifier(row.pop("id", None)).removeprefix(f"{chat}-")
+            found[id] = {_FIELDS[name]: one for name, one in row.items() if one is not None}
+        return found
+
+    def _rows(
+        self, table: str, names: list[str], key: str, value: object
+    ) -> Iterator[dict[str, Any]]:
+        query = f"SELECT {', '.join(names)} FROM {table} WHERE {key} = ? LIMIT {MAX_ROWS}"  # noqa: S608 - names of our own
+        for row in self._connection.execute(query, [value]):
+            yield {name: _value(name, one) for name, one in zip(names, row, strict=True)}
+
+    def _columns_of(self, table: str) -> list[str]:
+        """Return which of the known columns a table has; none if it is absent or a view."""
+        query = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?"
+        found = self._connection.execute(query, [table]).fetchone()
+        if not found or not found[0].upper().startswith(b"CREATE TABLE"):
+            return []
+        selected = self._connection.execute(f"SELECT * FROM {table} LIMIT 0")  # noqa: S608 - a name of our own
+        present = {column[0] for column in selected.description}
+        known = _COLUMNS if table == "chat" else ("id", *_FIELDS)
+        return [name for name in known if name in present]
+
+    def _names(self, table: str, column: str) -> dict[str, str]:
+        try:
+            query = f'SELECT id, {column} FROM "{table}" LIMIT {MAX_ROWS}'  # noqa: S608 - names of our own
+            rows = self._connection.execute(query).fetchall()
+        except sqlite3.OperationalError:  # an older version
+            return {}
+        return {identifier(_value("id", id)): line(_value(column, name)) for id, name in rows}
+
+
+def _connected(file: BinaryIO) -> sqlite3.Connection:
+    try:
+        uri = f"file:/dev/fd/{file.fileno()}?mode=ro&immutable=1"
+    except OSError as error:
+        raise Unreadable(NO_FILE) from error
+    try:
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise Unreadable(DAMAGED) from error
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_BYTES)
+    connection.set_authorizer(_authorize)
+    connection.text_factory = bytes
+    return connection
+
+
+def _authorize(action: int, *names: str | None) -> int:
+    """Allow to read tables, but no view or trigger to do so, whose name is the last."""
+    is_allowed = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ) and names[-1] is None
+    return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+
+
+def _value(name: str, value: Any) -> Any:
+    """Return a column's value: JSON decoded, texts as text."""
+    if not isinstance(value, bytes):
+        return value
+    if name not in _JSON:
+        return value.decode("utf-8", "replace")
+    return decoded(value)

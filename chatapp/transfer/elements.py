@@ -1,0 +1,194 @@
+"""Splits a stream of JSON into chats: the objects of an array, JSON Lines, or one object.
+
+Only brackets and quotes are looked at, so a chat is decoded on its own and a broken one does not
+stop the others. ijson, which could do both at once, gives up at the first NaN or large number; it
+decodes chats that are nested too deeply for recursion, as LibreChat's trees are.
+"""
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import ijson
+import msgspec
+
+CHUNK_BYTES = 256 * 1024
+MAX_BYTES = 64 * 2**20  # of one chat
+# What little JSON can become in memory is bounded by these; a long chat has about 100,000 of each.
+MAX_BRACKETS = 1_000_000
+MAX_COMMAS = 4_000_000
+MAX_DIGITS = 400  # of an integer; no float is larger
+
+TOO_LARGE = "It is larger than 64 MB."
+TOO_COMPLEX = "It has too many parts."
+CUT_OFF = "The file ends in the middle of it."
+BROKEN = "Its JSON is damaged."
+
+_OUTSIDE = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+_INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+_QUOTE, _BACKSLASH = b'"\\'
+_OPENING = frozenset(b"{[")
+_BLANK = b" \t\r\n,"
+_BLANK_START = b"\xef\xbb\xbf \t\r\n"
+_WRAPPING = re.compile(rb'\A\{\s*"conversations"\s*:\s*(?=\[)')
+_HEAD_BYTES = 100
+
+
+class Readable(Protocol):
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An element that cannot be decoded, and why."""
+
+    reason: str
+
+
+class Elements:
+    """The elements of one file as bytes, in order."""
+
+    def __init__(self, file: Readable, chunk_bytes: int = CHUNK_BYTES) -> None:
+        self._file = file
+        self._chunk_bytes = chunk_bytes
+        self.is_cut_off = False  # known at the end
+
+    def __iter__(self) -> Iterator[bytes | Broken]:
+        chunk = self._head()
+        base = 1 if chunk[:1] == b"[" else 0  # the depth at which elements are
+        splitter = _Splitter(base)
+        while chunk and not splitter.is_finished:
+            yield from splitter.split(chunk)
+            chunk = self._file.read(self._chunk_bytes)
+        yield from splitter.rest()
+        self.is_cut_off = splitter.depth > 0
+
+    def _head(self) -> bytes:
+        """Read the start of the file, without what comes before its first bracket."""
+        head = b""
+        while len(head) < _HEAD_BYTES and (chunk := self._file.read(self._chunk_bytes)):
+            head = (head + chunk).lstrip(_BLANK_START)
+        return _WRAPPING.sub(b"", head, count=1)
+
+
+class _Splitter:
+    """Finds the ends of elements, however the bytes are split into chunks."""
+
+    def __init__(self, base: int) -> None:
+        self._base = base
+        self.depth = 0
+        self.is_finished = False
+        self._is_in_string = False
+        self._is_escaped = False
+        self._start_element()
+
+    def _start_element(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def split(self, chunk: bytes) -> Iterator[bytes | Broken]:
+        start = position = 0  # where the element begins, and what is looked at
+        while (position := self._next(chunk, position)) < len(chunk) and not self.is_finished:
+            if chunk[position] in _OPENING:
+                if self.depth == self._base:
+                    yield from self._between(chunk[start:position])
+                    start = position
+                elif self.depth < self._base:
+                    start = position + 1
+                self.depth += 1
+            else:
+                self.depth -= 1
+                if self.depth == self._base:
+                    self._add(chunk[start : position + 1])
+                    yield self._element()
+                    start = position + 1
+                elif self.depth < self._base or self.depth < 0:
+                    yield from self._between(chunk[start:position])
+                    self.is_finished = self._base == 1
+                    self.depth, start = 0, position + 1
+            position += 1
+        if not self.is_finished:
+            self._add(chunk[start:])
+
+    def rest(self) -> Iterator[Broken]:
+        """Report what is left at the end of the file."""
+        if b"".join(self._pieces).strip(_BLANK + b"]") or self._size > MAX_BYTES:
+            yield Broken(CUT_OFF if self.depth > self._base else BROKEN)
+
+    def _next(self, chunk: bytes, position: int) -> int:
+        """Return the position of the next bracket outside of strings; the chunk's end if none."""
+        end = len(chunk)
+        if self._is_escaped and position < end:
+            self._is_escaped = False
+            position += 1
+        while position < end:
+            if self._is_in_string:
+                position = _INSIDE.match(chunk, position).end()  # type: ignore[union-attr]
+                if position < end and chunk[position] == _BACKSLASH:
+                    self._is_escaped = True
+                    return end
+                if position < end:
+                    self._is_in_string = False
+                    position += 1
+            else:
+                position = _OUTSIDE.match(chunk, position).end()  # type: ignore[union-attr]
+                if position == end or chunk[position] != _QUOTE:
+                    return position
+                self._is_in_string = True
+                position += 1
+        return end
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > MAX_BYTES:
+            self._pieces.clear()
+        else:
+            self._pieces.append(piece)
+
+    def _between(self, piece: bytes) -> Iterator[Broken]:
+        """Report values between elements that are neither objects nor arrays."""
+        self._add(piece)
+        if b"".join(self._pieces).strip(_BLANK):
+            yield Broken(BROKEN)
+        self._start_element()
+
+    def _element(self) -> bytes | Broken:
+        element = Broken(TOO_LARGE) if self._size > MAX_BYTES else b"".join(self._pieces)
+        self._start_element()
+        return element
+
+
+def decoded(element: bytes) -> Any:
+    """Return the value of an element, or `Broken`."""
+    brackets = element.count(b"{") + element.count(b"[")
+    if brackets > MAX_BRACKETS or element.count(b",") > MAX_COMMAS:
+        return Broken(TOO_COMPLEX)
+    try:
+        return _DECODER.decode(element)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:  # which accepts NaN, unpaired surrogates and control characters, but is slower
+        return _LENIENT.decode(element.decode("utf-8", "replace"))
+    except RecursionError:
+        return _decoded_deep(element)
+    except ValueError:
+        return Broken(BROKEN)
+
+
+_DECODER = msgspec.json.Decoder()
+_LENIENT = json.JSONDecoder(
+    strict=False, parse_int=lambda digits: int(digits) if len(digits) <= MAX_DIGITS else None
+)
+
+
+def _decoded_deep(element: bytes) -> Any:
+    builder = ijson.ObjectBuilder()  # `ijson.items` takes time quadratic in the depth
+    try:
+        for event, value in ijson.basic_parse(io.BytesIO(element), use_float=True):
+            builder.event(event, value)
+    except ijson.JSONError:
+        return Broken(BROKEN)
+    return builder.value

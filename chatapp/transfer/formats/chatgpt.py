@@ -1,0 +1,272 @@
+"""Reads chats of ChatGPT's data export.
+
+Known are exports from 2023 to February 2026: `conversations.json` as an array, in parts such as
+`conversations-000.json`, or inside an object. Seen in: docs/dev/chatgpt-spec.md of
+mohamed-chs/convoviz (3.0, February 2026), api/server/utils/import of danny-avila/LibreChat,
+src/api.ts of pionxzh/chatgpt-exporter, and atomantic/PortOS.
+
+Links between nodes follow `parent`; `children` is incomplete at times, and only orders siblings.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chatapp.transfer.formats.citations import with_links
+from chatapp.transfer.formats.parts import (
+    Export,
+    chat,
+    ending_of,
+    fenced,
+    file_named,
+    link,
+    unknown_part,
+)
+from chatapp.transfer.records import Format, RunState, SourceChat, SourceFile
+from chatapp.transfer.tree import Kind, Node, Part, Reasoning, Text, ToolCall, ToolResult
+from chatapp.transfer.values import count, identifier, line, listed, mapping, moment, number, text
+from chatapp.upstream.wire.reply import Ending
+
+NOT_EXPORTED = "The export does not contain this file."
+PROJECT = "g-p-"  # how the ids of projects begin
+MAX_NAME = 100  # characters of a tool's name
+MAX_RECAP = 60  # characters of a sentence such as “Thought for 44s”
+_DURATION = re.compile(r"(?:(\d{1,6})\s*h\w*)?\s*(?:(\d{1,6})\s*m\w*)?\s*(?:(\d{1,6})\s*s\w*)?\.?")
+_STATUSES = {
+    "in_progress": Ending.INTERRUPTED,
+    "finished_partial_completion": Ending.STOPPED,
+    "error": Ending.FAILED,
+    "failed": Ending.FAILED,
+}
+_INSTRUCTIONS, _MEMORY = "user_editable_context", "model_editable_context"
+# The fields with the text of contents that have several.
+_TEXTS: Mapping[str, tuple[str, ...]] = {
+    "tether_quote": ("title", "text"),
+    "sonic_webpage": ("title", "text"),
+    "tether_browsing_display": ("result", "summary"),
+    "system_error": ("name", "text"),
+}
+_MEDIA = {
+    "audio_asset_pointer": "sound",
+    "real_time_user_audio_video_asset_pointer": "sound",
+    "video_container_asset_pointer": "video",
+}
+
+
+def is_chat(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("mapping"), dict)
+
+
+def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+    left_out: Counter[str] = Counter()
+    reader = _Reader(value, export, left_out)
+    folder_ids = (identifier(value.get(key)) for key in ("conversation_template_id", "gizmo_id"))
+    nodes = list(reader.nodes())
+    return chat(
+        Format.CHATGPT,
+        value,
+        nodes,
+        left_out,
+        source_id=value.get("conversation_id") or value.get("id"),
+        title=value.get("title"),
+        current=value.get("current_node"),
+        created_at=moment(value.get("create_time"), left_out),
+        updated_at=moment(value.get("update_time"), left_out),
+        is_archived=value.get("is_archived") is True,
+        is_pinned=value.get("is_starred") is True or bool(number(value.get("pinned_time"))),
+        folder_id=next((one for one in folder_ids if one.startswith(PROJECT)), ""),
+        system_prompt="\n\n".join(dict.fromkeys(reader.instructions)),
+    )
+
+
+class _Reader:
+    def __init__(self, value: dict[str, Any], export: Export, left_out: Counter[str]) -> None:
+        self.mapping = mapping(value.get("mapping"))
+        self.export = export
+        self.left_out = left_out
+        self.model = _model(value.get("default_model_slug"))
+        self.instructions: list[str] = []
+
+    def nodes(self) -> Iterator[Node]:
+        ranks: dict[str, int] = {}
+        for one in self.mapping.values():
+            for rank, child in enumerate(listed(mapping(one).get("children"))):
+                ranks[text(child)] = rank
+        for key in sorted(self.mapping, key=lambda key: ranks.get(key, 0)):
+            yield self._node(identifier(key), self.mapping[key])
+
+    def _node(self, key: str, value: object) -> Node:
+        node = Node(key, identifier(mapping(value).get("parent")) or None, Kind.HIDDEN)
+        message = mapping(value).get("message")
+        if isinstance(message, dict):
+            self._fill(node, message)
+        elif message is not None or not isinstance(value, dict):
+            self.left_out["damaged message"] += 1
+        return node
+
+    def _fill(self, node: Node, message: dict[str, Any]) -> None:
+        content = message.get("content")
+        content = content if isinstance(content, dict) else {"parts": [content]}
+        metadata = mapping(message.get("metadata"))
+        role = text(mapping(message.get("author")).get("role"))
+        kind = content.get("content_type")
+        if kind == _INSTRUCTIONS or metadata.get("is_user_system_message") is True:
+            self._take_instructions(content, metadata)
+        elif kind == _MEMORY or role == "system" or _is_hidden(role, message, metadata):
+            self.left_out["hidden message"] += bool(_plain(content))
+        elif role not in ("user", "assistant", "tool"):
+            self.left_out["message without a role"] += 1
+        else:
+            node.kind = Kind.PROMPT if role == "user" else Kind.REPLY
+            node.at = moment(message.get("create_time"), self.left_out)
+            self._fill_shown(node, role, message, content, metadata)
+
+    def _take_instructions(self, content: dict[str, Any], metadata: dict[str, Any]) -> None:
+        about = mapping(metadata.get("user_context_message_data"))
+        found = [
+            content.get("user_profile") or about.get("about_user_message"),
+            content.get("user_instructions") or about.get("about_model_message"),
+        ]
+        said = list(filter(str.strip, map(text, found)))
+        self.instructions += said or filter(None, [_plain(content)])
+
+    def _fill_shown(
+        self,
+        node: Node,
+        role: str,
+        message: dict[str, Any],
+        content: dict[str, Any],
+        metadata: dict[str, Any],
+    ) -> None:
+        recipient = line(message.get("recipient"), MAX_NAME) or "all"
+        is_code = content.get("content_type") == "code"
+        parts = list(self._parts(node, content))
+        if role == "tool":
+            name = line(mapping(message.get("author")).get("name"), MAX_NAME)
+            is_failed = content.get("content_type") == "system_error"
+            state: RunState = "failed" if is_failed else "done"
+            parts = [ToolResult(_joined(parts), name, state=state)]
+            node.sources += link(content.get("url"), content.get("title"), self.left_out)
+        elif role == "assistant" and recipient != "all":
+            parts = [ToolCall(recipient, _joined(parts))]
+        elif role == "assistant" and is_code:
+            parts = [Text(fenced(_joined(parts), _language(content)))] if parts else []
+        elif role == "assistant":
+            parts = [self._linked(node, part, metadata) for part in parts]
+        node.parts = parts
+        if role != "user":
+            node.model = _model(metadata.get("model_slug")) or self.model
+            node.ending = _ending(message, metadata)
+            node.feedback = self.export.feedback.get(identifier(message.get("id")) or node.id)
+        self._attach(node, metadata)
+
+    def _linked(self, node: Node, part: Part, metadata: dict[str, Any]) -> Part:
+        if not isinstance(part, Text):
+            return part
+        said, sources = with_links(part.text, metadata, self.left_out)
+        node.sources += sources
+        return Text(said)
+
+    def _parts(self, node: Node, content: dict[str, Any]) -> Iterator[Part]:
+        """Yield the parts of a message's content; its files go to the node."""
+        kind = line(content.get("content_type"), 40)
+        if kind == "thoughts":
+            yield from map(Reasoning, _thoughts(content.get("thoughts")))
+        elif kind == "reasoning_recap":
+            recap = text(content.get("content"))
+            node.reasoning_seconds = _seconds(recap)
+            if node.reasoning_seconds is None:
+                yield Reasoning(recap)
+        elif isinstance(content.get("parts"), list):
+            for part in content["parts"]:
+                yield from self._part(node, part)
+        elif said := _plain(content):
+            yield Text(said)
+        elif any(one for name, one in content.items() if name != "content_type"):
+            yield Text(unknown_part(kind, content, self.left_out))
+
+    def _part(self, node: Node, part: object) -> Iterator[Part]:
+        content = mapping(part)
+        kind = line(content.get("content_type"), 40)
+        if kind == "image_asset_pointer":
+            node.files.append(self._file(content.get("asset_pointer"), content.get("size_bytes")))
+        elif kind in _MEDIA:
+            self.left_out[_MEDIA[kind]] += 1
+        elif said := text(part) or _plain(content):
+            yield Text(said)
+        elif part:
+            yield Text(unknown_part(kind, part, self.left_out))
+
+    def _attach(self, node: Node, metadata: dict[str, Any]) -> None:
+        """Add the files that only the metadata names: attachments, and charts of Python code."""
+        files = []
+        for one in map(mapping, listed(metadata.get("attachments"))):
+            media_type = one.get("mime_type") or one.get("mimeType")
+            files.append(self._file(one.get("id"), one.get("size"), one.get("name"), media_type))
+        outputs = map(mapping, listed(mapping(metadata.get("aggregate_result")).get("messages")))
+        images = (one for one in outputs if one.get("message_type") == "image")
+        files += (self._file(one.get("image_url")) for one in images)
+        contents = {file.content for file in files if file.content}
+        node.files = [file for file in node.files if file.content not in contents] + files
+
+    def _file(
+        self, pointer: object, size: object = None, name: object = "", media_type: object = ""
+    ) -> SourceFile:
+        found = self.export.files(text(pointer))
+        if found is None:
+            name = name or text(pointer).rpartition("/")[2]
+            return file_named(name, media_type, size=count(size), missing=NOT_EXPORTED)
+        return file_named(name or found.name, media_type, size=found.size, content=found.content)
+
+
+def _joined(parts: list[Part]) -> str:
+    return "\n\n".join(part.text for part in parts if isinstance(part, Text) and part.text.strip())
+
+
+def _is_hidden(role: str, message: dict[str, Any], metadata: dict[str, Any]) -> bool:
+    """Whether the page does not show a message; results of tools often have no weight."""
+    is_hidden = metadata.get("is_visually_hidden_from_conversation") is True
+    return is_hidden or (role != "tool" and number(message.get("weight")) == 0)
+
+
+def _plain(content: dict[str, Any]) -> str:
+    """Return the text of a content of whatever type; "" if it has none."""
+    names = _TEXTS.get(text(content.get("content_type")))
+    if names:
+        return "\n\n".join(filter(str.strip, (text(content.get(name)) for name in names)))
+    parts = "\n\n".join(filter(str.strip, map(text, listed(content.get("parts")))))
+    others = (text(content.get(name)) for name in ("text", "result", "summary", "content"))
+    return parts or next(filter(str.strip, others), "")
+
+
+def _thoughts(value: object) -> Iterator[str]:
+    for one in listed(value) or [value]:
+        thought = mapping(one)
+        summary = text(thought.get("summary")).strip()
+        said = [f"**{summary}**" if summary else "", text(thought.get("content")) or text(one)]
+        yield "\n\n".join(filter(None, said))
+
+
+def _seconds(recap: str) -> float | None:
+    """Return the seconds of “Thought for 1m 3s”."""
+    match = _DURATION.fullmatch(recap[:MAX_RECAP].strip().lower().rpartition(" for ")[2])
+    if match is None or not any(match.groups()) or len(recap) > MAX_RECAP:
+        return None
+    hours, minutes, seconds = (int(one or 0) for one in match.groups())
+    return float(3600 * hours + 60 * minutes + seconds)
+
+
+def _language(content: dict[str, Any]) -> str:
+    language = line(content.get("language"), 20)
+    return language if language.isalnum() and language != "unknown" else ""
+
+
+def _model(slug: object) -> str:
+    found = line(slug, 200)
+    return "" if found == "auto" else found
+
+
+def _ending(message: dict[str, Any], metadata: dict[str, Any]) -> Ending:
+    by_status = _STATUSES.get(text(message.get("status")))
+    return by_status or ending_of(mapping(metadata.get("finish_details")).get("type"))

@@ -1,0 +1,147 @@
+"""Reads chats of Claude.ai's data export.
+
+Known are exports from 2024 to the autumn of 2026: `conversations.json` as an array, since 2025 with
+`parent_message_uuid`, and chats saved from the web page's own requests. Anthropic documents none of
+it. Seen in: Sinity/polylogue, withLinda/claude-conversation-exporter,
+Superkikim/nexus-ai-chat-importer (issue 65), and public tests of other importers.
+
+Without `parent_message_uuid` a chat has one branch, in the array's order: a prompt and its reply
+may have the same time.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from chatapp.transfer.formats.parts import (
+    DataContent,
+    Export,
+    as_json,
+    chat,
+    ending_of,
+    file_named,
+    link,
+    text_of_blocks,
+    unknown_part,
+)
+from chatapp.transfer.records import Format, SourceChat
+from chatapp.transfer.tree import Kind, Node, Part, Reasoning, Text, ToolCall, ToolResult
+from chatapp.transfer.values import count, identifier, line, listed, mapping, moment, text
+
+NOT_EXPORTED = "Claude's export does not contain this file."
+_KINDS = {
+    **dict.fromkeys(("human", "user"), Kind.PROMPT),
+    "assistant": Kind.REPLY,
+}
+_IGNORED = frozenset({"token_budget", "flag"})
+
+
+def is_chat(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("chat_messages"), list)
+
+
+def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+    left_out: Counter[str] = Counter()
+    nodes = list(_nodes(value, left_out))
+    project = mapping(value.get("project"))
+    folder_id = identifier(project.get("uuid") or value.get("project_uuid"))
+    return chat(
+        Format.CLAUDE,
+        value,
+        nodes,
+        left_out,
+        source_id=value.get("uuid"),
+        title=value.get("name"),
+        current=value.get("current_leaf_message_uuid") or (nodes[-1].id if nodes else ""),
+        created_at=moment(value.get("created_at"), left_out),
+        updated_at=moment(value.get("updated_at"), left_out),
+        is_pinned=value.get("is_starred") is True,
+        folder_id=folder_id,
+        folder=line(project.get("name")) or export.folders.get(folder_id, ""),
+    )
+
+
+def _nodes(value: dict[str, Any], left_out: Counter[str]) -> Iterator[Node]:
+    messages = listed(value.get("chat_messages"))
+    known = {identifier(mapping(one).get("uuid")) for one in messages}
+    is_tree = any(_parent(one) in known for one in messages)
+    before: str | None = None
+    for index, one in enumerate(messages):
+        message = mapping(one)
+        kind = _KINDS.get(text(message.get("sender")))
+        if kind is None:
+            left_out["damaged message" if one != message else "message without a role"] += 1
+        node = Node(identifier(message.get("uuid")) or f"message:{index}", before, Kind.HIDDEN)
+        if is_tree and "parent_message_uuid" in message:
+            parent = _parent(message)
+            node.parent = parent if parent in known else None
+        if kind is not None:
+            node.kind = kind
+            node.model = line(message.get("model") or value.get("model"), 200)
+            _fill(node, message, left_out)
+        before = node.id
+        yield node
+
+
+def _parent(message: object) -> str:
+    return identifier(mapping(message).get("parent_message_uuid"))
+
+
+def _fill(node: Node, message: dict[str, Any], left_out: Counter[str]) -> None:
+    node.at = moment(message.get("created_at"), left_out)
+    node.ending = ending_of(message.get("stop_reason"))
+    blocks = message.get("content")
+    for block in blocks if isinstance(blocks, list) else [blocks]:
+        node.parts += _parts(node, block, left_out)
+    said = text(message.get("text"))
+    if not any(isinstance(part, Text) for part in node.parts) and said.strip():
+        node.parts.append(Text(said))
+    for one in map(mapping, listed(message.get("attachments"))):
+        extracted = text(one.get("extracted_content"))
+        size, content = count(one.get("file_size")), DataContent(extracted) if extracted else None
+        name, media_type = one.get("file_name"), "text/plain" if extracted else one.get("file_type")
+        node.files.append(
+            file_named(name, media_type, size=size, content=content, missing=NOT_EXPORTED)
+        )
+    for one in map(mapping, listed(message.get("files_v2") or message.get("files"))):
+        node.files.append(file_named(one.get("file_name"), missing=NOT_EXPORTED))
+
+
+def _parts(node: Node, value: object, left_out: Counter[str]) -> list[Part]:
+    block = mapping(value)
+    kind = line(block.get("type"), 40)
+    match kind:
+        case "thinking":
+            return [Reasoning(_thinking(block))]
+        case "tool_use":
+            name = line(block.get("name"), 100)
+            return [ToolCall(name, as_json(block.get("input")), identifier(block.get("id")))]
+        case "tool_result":
+            return [_result(node, block, left_out)]
+        case "voice_note":
+            return [Text(text(block.get("text")))]
+    for citation in map(mapping, listed(block.get("citations"))):
+        about = mapping(citation.get("details")) | citation
+        node.sources += link(about.get("url"), about.get("title"), left_out)
+    said = text(value) or text(block.get("text"))
+    if kind not in ("", "text") and kind not in _IGNORED and not said:
+        return [Text(unknown_part(kind, block, left_out))]
+    return [Text(said)] if said else []
+
+
+def _thinking(block: dict[str, Any]) -> str:
+    """Return the thoughts; of hidden ones, the summaries."""
+    summaries = (text(mapping(one).get("summary")) for one in listed(block.get("summaries")))
+    return text(block.get("thinking")) or "\n\n".join(filter(None, summaries))
+
+
+def _result(node: Node, block: dict[str, Any], left_out: Counter[str]) -> ToolResult:
+    content = block.get("content")
+    for one in map(mapping, listed(content)):
+        node.sources += link(one.get("url"), one.get("title"), left_out)
+    return ToolResult(
+        text_of_blocks(content),
+        line(block.get("name"), 100),
+        identifier(block.get("tool_use_id")),
+        "failed" if block.get("is_error") is True else "done",
+    )

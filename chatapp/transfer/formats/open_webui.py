@@ -1,0 +1,256 @@
+"""Reads chats of Open WebUI: a person's export, one chat, or the rows of its database.
+
+Known are versions from 0.1 to the autumn of 2026 (0.12). Seen in open-webui/open-webui:
+backend/open_webui/models/chats.py and chat_messages.py (commits 00059776 and 02530d50),
+src/lib/components/chat/Chat.svelte; the blocks in replies also in clients and their tests.
+
+`childrenIds` may be missing, so links follow `parentId`; a reply without one belongs to the latest
+prompt before it. `currentId` may name a message that is gone.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from chatapp.transfer.formats import details
+from chatapp.transfer.formats.parts import (
+    MAX_LINKS,
+    DataContent,
+    Export,
+    Unusable,
+    as_json,
+    chat,
+    feedback_of,
+    file_named,
+    file_of_url,
+    link,
+    text_of_blocks,
+    unknown_part,
+)
+from chatapp.transfer.records import Format, SourceChat
+from chatapp.transfer.tree import Kind, Node, Part, Reasoning, Text, ToolCall, ToolResult
+from chatapp.transfer.values import (
+    count,
+    identifier,
+    line,
+    listed,
+    mapping,
+    moment,
+    number,
+    parameters,
+    text,
+)
+from chatapp.upstream.wire.reply import Ending
+
+NOT_EXPORTED = "Open WebUI's export does not contain this file."
+SHARED = "shared-"  # how the owners of shared copies begin
+# Parameters that are about Open WebUI itself.
+_NOT_SENT = ("system", "function_calling", "stream_response", "stream_delta_chunk_size")
+_CODE = "code_interpreter"
+_SEARCH = "web_search"  # how the kind of a list of pages begins, which is stored as a file
+
+
+def is_chat(value: dict[str, Any]) -> bool:
+    return _is_content(value) or _is_content(mapping(value.get("chat")))
+
+
+def _is_content(value: dict[str, Any]) -> bool:
+    is_flat = isinstance(value.get("messages"), list) and "models" in value
+    return is_flat or "messages" in mapping(value.get("history"))
+
+
+def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
+    """Read a chat with its row's columns around it, or alone as old downloads have it."""
+    content = mapping(value.get("chat")) or value
+    owner = identifier(value.get("user_id"))
+    if owner.startswith(SHARED):
+        raise Unusable("It is a copy that Open WebUI made for sharing.")
+    if mapping(value.get("meta")).get("internal") is True:
+        raise Unusable("It is a chat that Open WebUI keeps for itself.")
+    reader = _Reader(content)
+    left_out = reader.left_out
+    nodes = reader.nodes()
+    given = mapping(content.get("params"))
+    sent = {name: one for name, one in given.items() if name not in _NOT_SENT}
+    instructions = [text(given.get("system")) or text(content.get("system")), *reader.instructions]
+    folder_id = identifier(value.get("folder_id"))
+    return chat(
+        Format.OPEN_WEBUI,
+        value,
+        nodes,
+        left_out,
+        source_id=value.get("id") or content.get("id"),
+        title=value.get("title") or content.get("title"),
+        current=mapping(content.get("history")).get("currentId")
+        or value.get("current_message_id")
+        or (nodes[-1].id if nodes and not reader.is_tree else ""),
+        created_at=moment(value.get("created_at") or content.get("timestamp"), left_out),
+        updated_at=moment(value.get("updated_at"), left_out),
+        is_archived=value.get("archived") in (True, 1),
+        is_pinned=value.get("pinned") in (True, 1),
+        folder_id=folder_id,
+        folder=export.folders.get(folder_id, ""),
+        owner=export.owners.get(owner, owner),
+        system_prompt="\n\n".join(dict.fromkeys(filter(str.strip, instructions))),
+        parameters=parameters(sent, left_out),
+    )
+
+
+class _Reader:
+    def __init__(self, content: dict[str, Any]) -> None:
+        self.left_out: Counter[str] = Counter()
+        self.instructions: list[str] = []
+        stored = mapping(mapping(content.get("history")).get("messages"))
+        self.is_tree = bool(stored)
+        flat = listed(content.get("messages"))
+        self.messages = list(stored.items()) or [
+            (mapping(one).get("id") or f"message:{index}", one) for index, one in enumerate(flat)
+        ]
+        self.keys = {identifier(key) for key, _ in self.messages}
+
+    def nodes(self) -> list[Node]:
+        prompts: list[Node] = []
+        nodes: list[Node] = []
+        for key, value in self.messages:
+            message = mapping(value)
+            node = Node(identifier(key), identifier(message.get("parentId")) or None, Kind.HIDDEN)
+            if not self.is_tree and node.parent not in self.keys:
+                node.parent = nodes[-1].id if nodes else None
+            self._fill(node, message)
+            nodes.append(node)
+            if node.kind is Kind.PROMPT:
+                prompts.append(node)
+                nodes += self._merged(node, message)
+        for node in nodes:
+            if node.kind is Kind.REPLY and node.parent not in self.keys:
+                self.left_out["link to a missing message"] += node.parent is not None
+                node.parent = _prompt_before(node, prompts)
+        return nodes
+
+    def _merged(self, prompt: Node, message: dict[str, Any]) -> Iterator[Node]:
+        """Yield the reply into which Open WebUI merged those of several models."""
+        said = text(mapping(message.get("merged")).get("content"))
+        key = f"{prompt.id}:merged"
+        if said.strip() and key not in self.keys:
+            yield Node(key, prompt.id, Kind.REPLY, [Text(said)], prompt.at)
+
+    def _fill(self, node: Node, message: dict[str, Any]) -> None:
+        role = text(message.get("role"))
+        if not role and ({"model", "output", "done"} & message.keys()):
+            role = "assistant"
+        node.at = moment(message.get("timestamp"), self.left_out)
+        if role == "system":
+            self.instructions.append(text_of_blocks(message.get("content")))
+        elif role == "user":
+            node.kind = Kind.PROMPT
+            node.parts = list(self._content(node, message.get("content")))
+        elif role in ("assistant", "tool"):
+            node.kind = Kind.REPLY
+            self._fill_reply(node, message)
+        else:
+            self.left_out["message without a role" if message else "damaged message"] += 1
+        self._attach(node, message)
+
+    def _fill_reply(self, node: Node, message: dict[str, Any]) -> None:
+        node.model = line(message.get("model"), 200)
+        node.parts = self._output(node, listed(message.get("output")))
+        written = []
+        for part in self._content(node, message.get("content")):
+            said = part.text if isinstance(part, Text) else ""
+            for one, seconds in details.parts_of(said):
+                written.append((one, seconds))
+        if not node.parts:
+            node.parts = [one for one, _ in written]
+            self._add_seconds(node, [seconds for _, seconds in written])
+        elif not any(isinstance(part, Text) for part in node.parts):
+            node.parts += [one for one, _ in written if isinstance(one, Text)]
+        error = message.get("error")
+        if error:
+            node.error = text_of_blocks(mapping(error).get("content") or error)[:2000]
+            node.ending = Ending.FAILED
+        elif message.get("done") is False:
+            node.ending = Ending.INTERRUPTED
+        rating = mapping(message.get("annotation"))
+        node.feedback = feedback_of(rating.get("rating"), rating.get("comment"))
+        for one in listed(message.get("sources")) + listed(message.get("citations")):
+            self._cite(node, mapping(one))
+
+    def _content(self, node: Node, content: object) -> Iterator[Part]:
+        """Yield the texts of a content, a text or a list of parts; images go to the node."""
+        for part in content if isinstance(content, list) else [content]:
+            block = mapping(part)
+            image = block.get("image_url")
+            url = text(mapping(image).get("url") if isinstance(image, dict) else image)
+            if url:
+                node.files.append(file_of_url(url, "image", NOT_EXPORTED))
+            elif said := text(part) or text(block.get("text")):
+                yield Text(said)
+            elif block:
+                yield Text(unknown_part(line(block.get("type"), 40), block, self.left_out))
+
+    def _output(self, node: Node, items: list[Any]) -> list[Part]:
+        """Return the parts of what newer versions store as a list."""
+        parts: list[Part] = []
+        seconds = []
+        for item in map(mapping, items):
+            kind, call = line(item.get("type"), 40), identifier(item.get("call_id"))
+            name = line(item.get("name"), 100)
+            if kind == "message":
+                parts.append(Text(_joined(item.get("content"))))
+            elif kind == "reasoning":
+                said = _joined(item.get("content")) or _joined(item.get("summary"))
+                parts.append(Reasoning(said))
+                seconds.append(number(item.get("duration")))
+            elif kind == "function_call":
+                parts.append(ToolCall(name, as_json(item.get("arguments")), call))
+            elif kind == "function_call_output":
+                parts.append(ToolResult(text_of_blocks(item.get("output")), name, call))
+            elif kind.endswith(_CODE):
+                parts.append(ToolCall(_CODE, text(item.get("code")), call))
+                if item.get("output") is not None:
+                    parts.append(ToolResult(as_json(item.get("output")), _CODE, call))
+            elif item:
+                parts.append(Text(unknown_part(kind, item, self.left_out)))
+        self._add_seconds(node, seconds)
+        return parts
+
+    def _add_seconds(self, node: Node, seconds: list[float | None]) -> None:
+        known = [one for one in seconds if one is not None and 0 <= one < 1e6]
+        node.reasoning_seconds = sum(known) if known else None
+
+    def _cite(self, node: Node, cited: dict[str, Any]) -> None:
+        source = mapping(cited.get("source"))
+        urls = {}
+        for one in map(mapping, listed(cited.get("metadata"))):
+            urls[text(one.get("source")) or text(one.get("url"))] = one.get("title")
+        title = source.get("name") or source.get("title")
+        urls.setdefault(text(source.get("url")), title)
+        for url, own_title in urls.items():
+            if url.startswith(("http://", "https://")):
+                node.sources += link(url, own_title or title, self.left_out)
+
+    def _attach(self, node: Node, message: dict[str, Any]) -> None:
+        for one in map(mapping, listed(message.get("files"))):
+            stored = mapping(one.get("file"))
+            name = one.get("name") or stored.get("filename") or one.get("type")
+            said = text(mapping(stored.get("data")).get("content")) or text(one.get("content"))
+            if text(one.get("type")).startswith(_SEARCH):
+                for url in listed(one.get("urls"))[:MAX_LINKS]:
+                    node.sources += link(url, "", self.left_out)
+            elif said:
+                size, content = count(one.get("size")), DataContent(said)
+                node.files.append(file_named(name, "text/plain", size=size, content=content))
+            elif one:
+                node.files.append(file_of_url(text(one.get("url")), name, NOT_EXPORTED))
+
+
+def _joined(blocks: object) -> str:
+    texts = [text(mapping(one).get("text")) or text(one) for one in listed(blocks) or [blocks]]
+    return "\n\n".join(filter(None, texts))
+
+
+def _prompt_before(node: Node, prompts: list[Node]) -> str | None:
+    """Return the latest prompt before a reply: by time, or else by order."""
+    at = node.at
+    dated = [(one.at, one.id) for one in prompts if one.at and at and one.at <= at]
+    return max(dated)[1] if dated else (prompts[-1].id if prompts and at is None else None)

@@ -1,0 +1,180 @@
+"""The neutral records that every export is turned into. Texts are untrusted, but can be stored.
+
+A chat is a tree in which prompts and replies take turns: a reply's parent is its prompt, and a
+prompt's parent is the reply before it or None.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import BinaryIO, Literal, Protocol
+
+from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.sources import Source
+
+MAX_LISTED = 1_000  # skipped chats, and notes, that a report lists
+
+
+class Unreadable(ValueError):
+    """Raised for a file that cannot be imported. The message is a sentence for a person."""
+
+
+class Format(StrEnum):
+    """The app that wrote an export. The value is also the `source` of its chats."""
+
+    CHATGPT = "chatgpt"
+    CLAUDE = "claude"
+    OPEN_WEBUI = "open_webui"
+    LIBRECHAT = "librechat"
+    OWN = "chatapp"
+
+    @property
+    def label(self) -> str:
+        return _LABELS[self]
+
+
+_LABELS = {
+    Format.CHATGPT: "ChatGPT",
+    Format.CLAUDE: "Claude",
+    Format.OPEN_WEBUI: "Open WebUI",
+    Format.LIBRECHAT: "LibreChat",
+    Format.OWN: "this app",
+}
+
+
+class FileContent(Protocol):
+    """Where the bytes of a file are. It can be opened while the export is open."""
+
+    def open(self) -> BinaryIO: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of a message. Name and type are what the export says, which may be wrong."""
+
+    name: str
+    media_type: str = ""
+    size: int | None = None  # bytes
+    content: FileContent | None = None
+    missing: str = ""  # a sentence that says why there is no content
+    alt: str = ""
+
+
+RunState = Literal["done", "failed", "denied", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceToolRun:
+    id: str
+    name: str
+    arguments: str
+    result: str = ""
+    state: RunState = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRound:
+    """A part of a reply that ends with tool calls, if it has any."""
+
+    reasoning: str = ""
+    content: str = ""
+    tool_runs: tuple[SourceToolRun, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFeedback:
+    rating: Literal["up", "down"]
+    note: str = ""
+    given_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceMessage:
+    """A prompt, which has one round, or a reply."""
+
+    source_id: str  # unique in its chat, and the same in a later export of it
+    parent: str | None
+    role: Literal["user", "assistant"]
+    created_at: datetime | None = None
+    rounds: tuple[SourceRound, ...] = (SourceRound(),)
+    model: str = ""
+    ending: Ending | None = None  # None for prompts
+    error: str = ""
+    sources: tuple[Source, ...] = ()
+    files: tuple[SourceFile, ...] = ()
+    reasoning_seconds: float | None = None
+    feedback: SourceFeedback | None = None
+    is_continuation: bool = False
+    is_placeholder: bool = False  # empty, and only there so that prompts and replies take turns
+    own: Mapping[str, object] = field(default_factory=dict)  # other fields of our own export
+
+    @property
+    def content(self) -> str:
+        return "\n\n".join(one.content for one in self.rounds if one.content)
+
+    @property
+    def reasoning(self) -> str:
+        return "\n\n".join(one.reasoning for one in self.rounds if one.reasoning)
+
+    @property
+    def tool_runs(self) -> tuple[SourceToolRun, ...]:
+        return tuple(run for one in self.rounds for run in one.tool_runs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceChat:
+    source: Format
+    source_id: str  # unique in its source, and the same in a later export
+    title: str
+    messages: tuple[SourceMessage, ...]  # parents come before their children
+    active_leaf: str  # the `source_id` of the message that ends the branch to be shown
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    is_archived: bool = False
+    is_pinned: bool = False
+    folder_id: str = ""  # of a folder or project
+    folder: str = ""  # its name, where the export has it
+    owner: str = ""  # the account in a database of several people: an address, or else an id
+    system_prompt: str = ""
+    parameters: Mapping[str, object] = field(default_factory=dict)  # as `chat_parameters` has them
+    left_out: Mapping[str, int] = field(default_factory=dict)  # number of parts left out, by kind
+    notes: tuple[str, ...] = ()  # sentences about what is different now
+    own: Mapping[str, object] = field(default_factory=dict)  # other fields of our own export
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A chat that could not be read, and why, in a sentence."""
+
+    reason: str
+    title: str = ""
+    source_id: str = ""
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of an export, filled in while it is read."""
+
+    found: int = 0
+    readable: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)  # parts of chats, by kind
+    skipped: list[Skipped] = field(default_factory=list)  # the first of them
+    notes: list[str] = field(default_factory=list)  # sentences about the files
+
+    @property
+    def skipped_count(self) -> int:
+        return self.found - self.readable
+
+    def count(self, entry: SourceChat | Skipped) -> None:
+        self.found += 1
+        if isinstance(entry, SourceChat):
+            self.readable += 1
+            self.left_out.update(entry.left_out)
+        elif len(self.skipped) < MAX_LISTED:
+            self.skipped.append(entry)
+
+    def note(self, sentence: str) -> None:
+        if sentence not in self.notes and len(self.notes) < MAX_LISTED:
+            self.notes.append(sentence)

@@ -1,0 +1,242 @@
+"""Small exports, written by hand after the formats' descriptions."""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from chatapp.transfer import Report, Skipped, SourceChat, SourceMessage, detect, read
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+PNG_URL = "data:image/png;base64,iVBORw0KGgoAAAAAAAAAAAAAAAAAAAAAAAAAAA=="
+NOON = 1_760_000_000  # seconds, on 9 October 2025
+
+
+def json_file(value: object) -> BinaryIO:
+    return io.BytesIO(json.dumps(value).encode())
+
+
+def zipped(members: Mapping[str, object]) -> BinaryIO:
+    """Return a ZIP; values that are not bytes become JSON."""
+    file = io.BytesIO()
+    with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            is_bytes = isinstance(content, bytes)
+            archive.writestr(name, content if is_bytes else json.dumps(content))  # type: ignore[arg-type]
+    return file
+
+
+def read_all(*files: BinaryIO) -> tuple[list[SourceChat], Report]:
+    report = Report()
+    found = list(read(files, detect(files), report))
+    assert report.found == len(found)
+    return [one for one in found if isinstance(one, SourceChat)], report
+
+
+def only(*files: BinaryIO) -> SourceChat:
+    chats, report = read_all(*files)
+    assert len(chats) == 1, report
+    return chats[0]
+
+
+def skipped(*files: BinaryIO) -> Skipped:
+    report = read_all(*files)[1]
+    assert len(report.skipped) == 1
+    return report.skipped[0]
+
+
+def by_id(chat: SourceChat) -> dict[str, SourceMessage]:
+    return {one.source_id: one for one in chat.messages}
+
+
+def outline(chat: SourceChat) -> list[tuple[str, str | None, str]]:
+    """Return each message's id, its parent's, and its text."""
+    return [(one.source_id, one.parent, one.content) for one in chat.messages]
+
+
+# ChatGPT
+
+
+def gpt_message(role: str, content: object, **others: Any) -> dict[str, Any]:
+    if isinstance(content, str):
+        content = {"content_type": "text", "parts": [content]}
+    metadata = others.pop("metadata", {"model_slug": "gpt-5"} if role == "assistant" else {})
+    return {
+        "author": {"role": role, "name": others.pop("name", None), "metadata": {}},
+        "create_time": NOON + 0.5,
+        "content": content,
+        "status": "finished_successfully",
+        "weight": 1.0,
+        "recipient": "all",
+        "metadata": metadata,
+        **others,
+    }
+
+
+def gpt_chat(
+    nodes: Sequence[tuple[str, str | None, dict[str, Any] | None]], **others: Any
+) -> dict[str, Any]:
+    """Return a chat of (id, parent, message); the last node is the current one."""
+    mapping = {
+        id: {
+            "id": id,
+            "parent": parent,
+            "children": [one for one, above, _ in nodes if above == id],
+            "message": message,
+        }
+        for id, parent, message in nodes
+    }
+    return {
+        "id": "chat-1",
+        "conversation_id": "chat-1",
+        "title": "Bread",
+        "create_time": NOON + 0.25,
+        "update_time": NOON + 60,
+        "mapping": mapping,
+        "current_node": nodes[-1][0] if nodes else None,
+        "is_archived": False,
+        **others,
+    }
+
+
+def gpt_turn(**others: Any) -> dict[str, Any]:
+    return gpt_chat(
+        [
+            ("root", None, None),
+            ("u1", "root", gpt_message("user", "How long does dough rest?")),
+            ("a1", "u1", gpt_message("assistant", "About an hour.")),
+        ],
+        **others,
+    )
+
+
+# Claude
+
+
+def claude_chat(messages: Sequence[Mapping[str, Any]], **others: Any) -> dict[str, Any]:
+    return {
+        "uuid": "c-1",
+        "name": "Kites",
+        "created_at": "2025-10-09T08:53:20.123456Z",
+        "updated_at": "2025-10-09T09:00:00Z",
+        "account": {"uuid": "someone"},
+        "chat_messages": [
+            {"created_at": "2025-10-09T08:53:20Z", "attachments": [], "files": [], **one}
+            for one in messages
+        ],
+        **others,
+    }
+
+
+def claude_turn(**others: Any) -> dict[str, Any]:
+    said = {"type": "text", "text": "The wind lifts them.", "citations": []}
+    prompt = {"uuid": "h1", "sender": "human", "text": "Why do kites fly?", "content": []}
+    reply = {"uuid": "r1", "sender": "assistant", "text": "", "content": [said]}
+    return claude_chat([prompt, reply], **others)
+
+
+# Open WebUI
+
+
+def webui_chat(messages: Mapping[str, Mapping[str, Any]], **others: Any) -> dict[str, Any]:
+    """Return a row; each message gets its id and a time."""
+    stored = {
+        id: {"id": id, "timestamp": NOON + number, "childrenIds": [], **one}
+        for number, (id, one) in enumerate(messages.items())
+    }
+    content = {
+        "title": "Tea",
+        "models": ["llama"],
+        "params": others.pop("params", {}),
+        "history": {"messages": stored, "currentId": others.pop("currentId", list(stored)[-1])},
+        "messages": [],
+        "timestamp": NOON * 1000,
+    }
+    return {
+        "id": "w-1",
+        "user_id": "me",
+        "title": "Tea",
+        "chat": content,
+        "created_at": NOON,
+        "updated_at": NOON + 60,
+        "archived": False,
+        "pinned": True,
+        "meta": {"tags": []},
+        "folder_id": None,
+        **others,
+    }
+
+
+def webui_turn(**others: Any) -> dict[str, Any]:
+    prompt = {"role": "user", "parentId": None, "content": "Green or black?"}
+    reply = {"role": "assistant", "parentId": "u", "content": "Green.", "model": "llama"}
+    return webui_chat({"u": prompt, "a": {**reply, "done": True}}, **others)
+
+
+# LibreChat
+
+
+def libre_message(id: str, parent: str, said: str, *, by_user: bool, **others: Any) -> Any:
+    return {
+        "messageId": id,
+        "parentMessageId": parent,
+        "conversationId": "l-1",
+        "text": said,
+        "sender": "User" if by_user else "GPT-5",
+        "isCreatedByUser": by_user,
+        "createdAt": "2025-10-09T08:53:20.000Z",
+        "model": None if by_user else "gpt-5",
+        "error": False,
+        "unfinished": False,
+        **others,
+    }
+
+
+def libre_chat(messages: object, **others: Any) -> dict[str, Any]:
+    return {
+        "conversationId": "l-1",
+        "endpoint": "openAI",
+        "title": "Snow",
+        "exportAt": "10:00:00 GMT+0200",
+        "branches": True,
+        "recursive": False,
+        "messages": messages,
+        **others,
+    }
+
+
+# Our own
+
+
+def own_chat(messages: Sequence[Mapping[str, Any]], **others: Any) -> dict[str, Any]:
+    return {
+        "id": "o-1",
+        "title": "Stars",
+        "created_at": "2025-10-09T08:53:20+00:00",
+        "updated_at": "2025-10-09T09:00:00+00:00",
+        "archived_at": None,
+        "trashed_at": None,
+        "is_pinned": False,
+        "is_temporary": False,
+        "project": None,
+        "preset": None,
+        "system_prompt": None,
+        "parameters": None,
+        "request_settings": [],
+        "messages": messages,
+        **others,
+    }
+
+
+def own_turn(**others: Any) -> dict[str, Any]:
+    prompt = {"id": "p", "role": "user", "content": "How far is Vega?"}
+    reply = {"id": "r", "parent": "p", "role": "assistant", "content": "25 light-years."}
+    return own_chat([prompt, {**reply, "ending": "complete", "model": "m"}], **others)
+
+
+def libre_turn(**others: Any) -> dict[str, Any]:
+    root = "00000000-0000-0000-0000-000000000000"
+    prompt = libre_message("q", root, "Is snow white?", by_user=True)
+    reply = libre_message("w", "q", "It looks so.", by_user=False)
+    return libre_chat([prompt, reply], **others)

@@ -1,0 +1,121 @@
+"""Claude.ai's data export."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from chatapp.transfer import open_file
+from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.sources import Source
+from tests.transfer.samples import claude_chat, claude_turn, json_file, only, outline, zipped
+
+
+def said(uuid: str, sender: str, *content: object, **others: Any) -> dict[str, Any]:
+    blocks = [{"type": "text", "text": one} if isinstance(one, str) else one for one in content]
+    return {"uuid": uuid, "sender": sender, "text": "", "content": blocks, **others}
+
+
+def test_a_chat_with_its_fields() -> None:
+    chat = only(json_file([claude_turn(is_starred=True, project={"uuid": "p", "name": "Air"})]))
+    assert outline(chat) == [
+        ("h1", None, "Why do kites fly?"),
+        ("r1", "h1", "The wind lifts them."),
+    ]
+    assert (chat.source, chat.source_id, chat.title) == ("claude", "c-1", "Kites")
+    assert chat.created_at == datetime(2025, 10, 9, 8, 53, 20, 123456, UTC)
+    assert (chat.is_pinned, chat.folder_id, chat.folder) == (True, "p", "Air")
+    assert chat.messages[1].ending is Ending.COMPLETE
+
+
+def test_messages_with_the_same_time_keep_the_order_of_the_array() -> None:
+    messages = [said(str(n), "assistant" if n % 2 else "human", f"{n}") for n in range(6)]
+    chat = only(json_file([claude_chat(messages)]))
+    assert [one.content for one in chat.messages] == list("012345")
+    assert chat.active_leaf == "5"
+
+
+def test_parents_make_branches() -> None:
+    top = "00000000-0000-4000-8000-000000000000"
+    messages = [
+        said("h1", "human", "one", parent_message_uuid=top),
+        said("r1", "assistant", "first", parent_message_uuid="h1"),
+        said("h2", "human", "two", parent_message_uuid="r1"),
+        said("r2", "assistant", "second", parent_message_uuid="h1"),
+        said("h3", "human", "edited", parent_message_uuid=top),
+    ]
+    chat = only(json_file([claude_chat(messages, current_leaf_message_uuid="h2")]))
+    assert [(one.source_id, one.parent) for one in chat.messages] == [
+        ("h1", None),
+        ("r1", "h1"),
+        ("h2", "r1"),
+        ("r2", "h1"),
+        ("h3", None),
+    ]
+    assert chat.active_leaf == "h2"
+
+
+def test_thinking_tools_and_citations() -> None:
+    cited = {"type": "text", "text": "Lift.", "citations": [{"url": "https://a.example/"}, {}]}
+    page = {"type": "knowledge", "url": "https://b.example/", "title": "B", "text": "Wind."}
+    hidden = {"type": "thinking", "thinking": "", "summaries": [{"summary": "Thought of air."}]}
+    message = said(
+        "r",
+        "assistant",
+        {"type": "thinking", "thinking": "Hm."},
+        hidden,
+        {"type": "token_budget"},
+        {"type": "tool_use", "id": "t1", "name": "web_search", "input": {"q": "kites"}},
+        {"type": "tool_result", "tool_use_id": "t1", "name": "web_search", "content": [page]},
+        {"type": "tool_use", "id": "t2", "name": "run", "input": "ls"},
+        {"type": "tool_result", "tool_use_id": "t2", "content": "no", "is_error": True},
+        cited,
+        stop_reason="max_tokens",
+    )
+    reply = only(json_file([claude_chat([said("h", "human", "Why?"), message])])).messages[1]
+    assert reply.rounds[0].reasoning == "Hm.\n\nThought of air."
+    assert [(run.name, run.arguments, run.result, run.state) for run in reply.tool_runs] == [
+        ("web_search", '{"q": "kites"}', "Wind.", "done"),
+        ("run", "ls", "no", "failed"),
+    ]
+    assert (reply.content, reply.ending) == ("Lift.", Ending.LENGTH)
+    assert reply.sources == (Source("https://b.example/", "B"), Source("https://a.example/"))
+
+
+def test_extracted_text_is_a_file_and_others_are_missing() -> None:
+    attached = {"file_name": "a.pdf", "file_size": 9, "file_type": "pdf", "extracted_content": "é"}
+    message = {
+        **said("h", "human", "Read"),
+        "attachments": [attached, {"file_name": "b.zip"}],
+        "files": [{"file_name": "c.png"}],
+    }
+    text, empty, image = only(json_file([claude_chat([message])])).messages[0].files
+    assert (text.name, text.media_type, open_file(text).read()) == (
+        "a.pdf",
+        "text/plain",
+        b"\xc3\xa9",
+    )
+    assert (empty.name, image.name) == ("b.zip", "c.png")
+    assert image.missing == empty.missing == "Claude's export does not contain this file."
+
+
+def test_projects_have_their_names_from_the_zip() -> None:
+    members = {
+        "conversations.json": [claude_turn(project_uuid="p-1")],
+        "projects.json": [{"uuid": "p-1", "name": "Toys"}, None],
+        "users.json": [{"uuid": "someone"}],
+    }
+    assert only(zipped(members)).folder == "Toys"
+
+
+@pytest.mark.parametrize("content", [None, "text", [None, 5, "x"], {"text": "x"}])
+def test_odd_content_is_survived(content: object) -> None:
+    messages = [
+        {"uuid": "h", "sender": "human", "text": "Hi", "content": content},
+        {"sender": "robot"},
+        None,
+    ]
+    chat = only(json_file([{**claude_chat([]), "chat_messages": messages}]))
+    assert len(chat.messages) == 1
+    assert chat.messages[0].content
+    assert chat.left_out["message without a role"] == 1

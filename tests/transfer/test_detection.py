@@ -1,0 +1,156 @@
+"""Recognising exports by their content, and the bounds of archives."""
+
+import io
+import struct
+import zipfile
+from typing import BinaryIO
+
+import pytest
+
+from chatapp.transfer import Format, Report, Unreadable, archive, detect, open_file, read
+from tests.transfer.samples import (
+    claude_turn,
+    gpt_turn,
+    json_file,
+    libre_turn,
+    only,
+    own_turn,
+    read_all,
+    webui_turn,
+    zipped,
+)
+
+CHATS = {
+    Format.CHATGPT: gpt_turn(),
+    Format.CLAUDE: claude_turn(),
+    Format.OPEN_WEBUI: webui_turn(),
+    Format.LIBRECHAT: libre_turn(),
+    Format.OWN: own_turn(),
+}
+
+
+@pytest.mark.parametrize("format", Format)
+def test_each_format_is_recognised_by_its_content(format: Format) -> None:
+    chat = CHATS[format]
+    assert detect([json_file([None, chat])]) is format
+    for file in (
+        json_file(chat),
+        zipped({"some/folder/conversations.json": [chat]}),
+        zipped({"a.txt": b"PK", "0.json": {"x": 1}, "1.json": chat}),
+    ):
+        assert only(file).source is format
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"hello",
+        b"[]",
+        b"{}",
+        b"[1, 2",
+        b'{"messages": [], "title": "x"}',
+        b"\xff\xfe[\0{\0",
+        b'[{"mapping": []}]',
+    ],
+)
+def test_other_files_are_refused_with_what_can_be_imported(data: bytes) -> None:
+    with pytest.raises(Unreadable, match=r"ChatGPT and Claude .* Open WebUI .* LibreChat"):
+        detect([io.BytesIO(data)])
+
+
+def test_other_archives_are_refused() -> None:
+    with pytest.raises(Unreadable, match="isn't an export"):
+        detect([zipped({"readme.txt": b"x", "a.json": [1]})])
+
+
+def test_exports_of_different_apps_are_not_mixed() -> None:
+    with pytest.raises(Unreadable, match="different apps"):
+        detect([json_file(gpt_turn()), json_file(claude_turn())])
+
+
+def test_a_part_with_files_only_is_read_with_the_others() -> None:
+    report = read_all(zipped({"file-A.png": b"x"}), zipped({"conversations.json": [gpt_turn()]}))[1]
+    assert report.readable == 1
+
+
+def test_a_file_that_ends_too_early_keeps_the_chats_before() -> None:
+    data = json_file([claude_turn(uuid="1"), claude_turn(uuid="2"), claude_turn(uuid="3")]).read()
+    chats, report = read_all(io.BytesIO(data[: len(data) * 5 // 6]))
+    assert [one.source_id for one in chats] == ["1", "2"]
+    assert [one.reason for one in report.skipped] == ["The file ends in the middle of it."]
+    assert report.notes == ["The file ends too early. The chats before that are read."]
+
+
+def damaged(file: BinaryIO, at: bytes) -> BinaryIO:
+    """Return the file with other bytes in the data of a stored member."""
+    return io.BytesIO(file.read().replace(at, at[::-1]))
+
+
+def stored(members: dict[str, bytes]) -> BinaryIO:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as target:
+        for name, content in members.items():
+            target.writestr(name, content)
+    file.seek(0)
+    return file
+
+
+def test_a_damaged_member_keeps_the_chats_before() -> None:
+    chats = [gpt_turn(title=f"Chat {number} " + "x" * 1000) for number in range(500)]
+    content = json_file([*chats, gpt_turn(title="Damaged title here")]).read()
+    file = damaged(stored({"conversations.json": content}), b"Damaged title")
+    report = Report()
+    read_before = list(read([file], Format.CHATGPT, report))
+    assert 100 < len(read_before) < 500
+    assert report.notes == ["A part of the ZIP is damaged. The chats before that are read."]
+
+
+def test_a_damaged_file_cannot_be_opened() -> None:
+    chat = gpt_turn()
+    metadata = {"attachments": [{"id": "file-A", "name": "a.txt"}]}
+    chat["mapping"]["u1"]["message"]["metadata"] = metadata
+    members = {"conversations.json": json_file([chat]).read(), "file-A.txt": b"abc" * 9}
+    file = damaged(stored(members), b"abcabc")
+    found = only(file).messages[0].files[0]
+    with open_file(found) as opened, pytest.raises(zipfile.BadZipFile):
+        opened.read()
+
+
+def test_archives_that_unpack_to_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MIN_SUSPICIOUS_BYTES", 2**20)
+    file = zipped({"conversations.json": b" " * 2**21})
+    with pytest.raises(Unreadable, match="too large when unpacked"):
+        detect([file])
+
+
+def test_archives_with_many_members_are_refused_before_they_are_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(archive, "MAX_DIRECTORY_BYTES", 1000)
+    file = zipped({f"{number}.json": b"{}" for number in range(100)})
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    with pytest.raises(Unreadable, match="too many files"):
+        detect([file])
+
+
+def test_encrypted_archives_are_refused() -> None:
+    data = bytearray(stored({"conversations.json": b"[]"}).read())
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        struct.pack_into("<H", data, data.index(mark) + offset, 1)
+    with pytest.raises(Unreadable, match="encrypted"):
+        detect([io.BytesIO(bytes(data))])
+
+
+@pytest.mark.parametrize("size", [4, 50, 200])
+def test_incomplete_archives_are_refused(size: int) -> None:
+    data = zipped({"conversations.json": [gpt_turn()]})
+    data.seek(0)
+    with pytest.raises(Unreadable, match="damaged or incomplete"):
+        detect([io.BytesIO(data.read(size))])
+
+
+@pytest.mark.parametrize("name", ["../conversations.json", "__MACOSX/conversations.json"])
+def test_members_with_odd_names_are_passed_over(name: str) -> None:
+    with pytest.raises(Unreadable, match="isn't an export"):
+        detect([zipped({name: [gpt_turn()]})])

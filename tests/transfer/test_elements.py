@@ -1,0 +1,105 @@
+"""Splitting a stream of JSON into chats."""
+
+import io
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chatapp.transfer import elements
+from chatapp.transfer.elements import BROKEN, CUT_OFF, TOO_LARGE, Broken, Elements, decoded
+
+TRICKY = [
+    {"a": 'a "quoted" \\ backslash\\'},
+    {"b": ["[{", "}]", {"c": [[], {}]}], "\\": "\\\\"},
+    {},
+    {"é": "日本 \ud800 \0"},
+]
+TEXT = st.text(st.sampled_from('ab"\\[]{},: \né日'))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def split(data: bytes, chunk_bytes: int = 10_000) -> list[object]:
+    found = Elements(io.BytesIO(data), chunk_bytes)
+    return [one if isinstance(one, Broken) else decoded(one) for one in found]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+def test_an_array_is_split_into_its_objects_wherever_it_is_cut(
+    indent: int | None, ensure_ascii: bool
+) -> None:
+    text = json.dumps(TRICKY, indent=indent, ensure_ascii=ensure_ascii)
+    data = text.encode("utf-8", "surrogatepass" if ensure_ascii else "replace")
+    whole = split(data)
+    assert len(whole) == len(TRICKY)
+    assert whole[:3] == TRICKY[:3]
+    for size in range(1, len(data)):
+        assert split(data, size) == whole
+    for cut in range(1, len(data)):  # the head is longer than these chunks
+        assert split(b" " * (1000 - cut) + data, 1000) == whole
+
+
+@given(st.lists(st.dictionaries(TEXT, JSON, max_size=3), max_size=4), st.integers(1, 40))
+@settings(max_examples=60)
+def test_any_objects_are_found(values: list[dict[str, object]], size: int) -> None:
+    text = json.dumps(values, ensure_ascii=False)
+    assert split(text.encode(), size) == values
+
+
+def test_json_lines_and_a_single_object_are_split_too() -> None:
+    lines = b"\xef\xbb\xbf" + b"\n".join(json.dumps(one).encode() for one in TRICKY[:3])
+    assert split(lines) == TRICKY[:3]
+    assert split(b'{"a": [1]}\n') == [{"a": [1]}]
+    assert split(b' {"conversations": [{"a": 1}, {"b": 2}], "c": 3}') == [{"a": 1}, {"b": 2}]
+
+
+def test_a_broken_object_does_not_stop_the_others() -> None:
+    data = rb'[{"a": 1}, {"a" 1}, null, 7, {"a": "\q"}, {"a": NaN}, {"a": 2}]'
+    first, *middle, nan, last = split(data)
+    assert (first, last) == ({"a": 1}, {"a": 2})
+    assert middle == [Broken(BROKEN)] * 3
+    assert isinstance(nan, dict)
+
+
+def test_numbers_and_characters_that_json_does_not_allow_are_survived() -> None:
+    found = split(b'[{"a": %s}, {"a": 1e999, "b": "\x01\xff", "c": "\\ud800"}]' % (b"9" * 5000))
+    assert found[0] == {"a": None}
+    assert found[1] == {"a": float("inf"), "b": "\x01�", "c": "\ud800"}
+
+
+@pytest.mark.parametrize("end", [0, 5, 9])
+def test_a_file_that_ends_too_early_keeps_what_came_before(end: int) -> None:
+    whole = Elements(io.BytesIO(b'[{"a": 1}, {"b": 2}]'))
+    assert len(list(whole)) == 2
+    assert not whole.is_cut_off
+    cut = Elements(io.BytesIO(b'[{"a": 1}, {"b": "x}]"}]'[: -2 - end]))
+    assert [one for one in cut if one != Broken(CUT_OFF)] == [b'{"a": 1}']
+    assert cut.is_cut_off
+
+
+def test_an_object_that_is_too_large_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "MAX_BYTES", 1000)
+    long = b'{"a": "' + b"x" * 2000 + b'"}'
+    assert split(b"[" + long + b', {"b": 2}]', 64) == [Broken(TOO_LARGE), {"b": 2}]
+
+
+def test_little_json_cannot_become_large_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "MAX_BRACKETS", 100)
+    monkeypatch.setattr(elements, "MAX_COMMAS", 100)
+    assert isinstance(decoded(b"[" + b"{}" * 100 + b"]"), Broken)
+    assert isinstance(decoded(b"[0" + b",0" * 101 + b"]"), Broken)
+
+
+def test_deep_nesting_is_decoded_without_recursion() -> None:
+    depth = 5000
+    value = decoded(b'{"a":[' * depth + b"1" + b"]}" * depth)
+    for _ in range(depth):
+        [value] = value["a"]
+    assert value == 1
+    assert decoded(b"[" * 100_000) == Broken(BROKEN)

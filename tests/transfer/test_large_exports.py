@@ -1,0 +1,48 @@
+"""Exports that are much larger than what may be in memory."""
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from chatapp.transfer import Format, Report, SourceChat, detect, open_file, read
+from tests.support.chat_exports import PNG, write_zip
+
+MEGABYTES = 6
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("export") / "export.zip"
+    write_zip(path, MEGABYTES * 2**20)
+    return path
+
+
+def test_memory_does_not_grow_with_the_export(export: Path) -> None:
+    with export.open("rb") as file:
+        list(read([file], Format.CHATGPT))  # what is loaded once
+        tracemalloc.start()
+        try:
+            for _ in read([file], Format.CHATGPT):
+                pass
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < MEGABYTES * 2**20 / 2
+
+
+def test_everything_in_it_is_read(export: Path) -> None:
+    report = Report()
+    with export.open("rb") as file:
+        chats = list(read([file], detect([file]), report))
+        assert report.skipped_count == 0
+        assert report.left_out == {}
+        files = [
+            one
+            for chat in chats
+            if isinstance(chat, SourceChat)
+            for message in chat.messages
+            for one in message.files
+        ]
+        assert files
+        assert {open_file(one).read() for one in files} == {PNG}

@@ -3,29 +3,24 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
 from contextvars import Context
 from functools import partial
 from uuid import UUID
 
-from django.db import Error, transaction
+from django.db import Error
 
-from chatapp import metrics
-from chatapp.catalogue import endpoint_of, name_of
-from chatapp.models import Conversation, PlannedSummary, Refused, Upstream, Usage, User
-from chatapp.models.billing.budget_accounts import settle
+from chatapp.catalogue import name_of
+from chatapp.models import Conversation, PlannedSummary, Refused, User
 from chatapp.models.conversations.context_cuts import MAX_SUMMARY
-from chatapp.models.conversations.costs import Cost
 from chatapp.realtime.cluster import Bus
 from chatapp.realtime.cluster.messages import StopSummary, SummaryEnded, SummaryProgress
 from chatapp.realtime.generation import stored
-from chatapp.realtime.generation.budget_guard import BudgetGuard
+from chatapp.realtime.generation.unsaved import UnsavedAnswer, book, plain_options
 from chatapp.realtime.summarising.reports import SummaryReports
 from chatapp.realtime.summarising.wording import piece_bytes, pieces_of, request_for
 from chatapp.realtime.viewers import Viewer, Viewers
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.dialects import RequestOptions
-from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending, Reply
 
@@ -34,7 +29,6 @@ logger = logging.getLogger(__name__)
 SECONDS = 300.0  # time limit for a summary
 REPORT_SECONDS = 1.0  # between two reports
 WHOLE = (Ending.COMPLETE, Ending.LENGTH)
-NOT_SENT = ("n", "logprobs", "top_logprobs")  # parameters of the upstream
 NOTHING_CHANGED = "Nothing was left out, and your chat is as it was."
 RESTARTED = f"The server was restarted before the summary was written. {NOTHING_CHANGED}"
 ONE_AT_A_TIME = "A summary is being written already. Wait for it, or cancel it."
@@ -176,50 +170,40 @@ class Summaries:
 
         What it costs is booked even if it fails or is cancelled.
         """
-        planned, is_over = running.planned, asyncio.Event()
-        budget = BudgetGuard(planned.reservation, is_over.set)
-        sent = {key: one for key, one in planned.upstream.parameters.items() if key not in NOT_SENT}
+        planned = running.planned
+        answer = UnsavedAnswer(self._client, planned.reservation)
         messages = planned.history.history().messages
-        summary, cost = "", Cost()
+        summary = ""
         try:
             async with asyncio.timeout(SECONDS):
                 for piece in pieces_of(messages, piece_bytes(planned.window)):
                     history = History.of(request_for(piece, summary))
-                    options = RequestOptions([], sent)
-                    options = budget.told(options, planned.upstream, planned.model)
-                    reply = running.reply = Reply()
-                    cost.ask(PromptSize.of(history))
                     try:
-                        await self._read(running, history, options, budget, is_over)
+                        await _read(running, history, answer)
                     finally:
-                        cost.end_round([reply])
-                    summary = reply.answer.strip()[:MAX_SUMMARY]
-                    if problem := _problem_of(reply, summary, is_over.is_set()):
+                        answer.cost.end_round(answer.choices)
+                    summary = answer.reply.answer.strip()[:MAX_SUMMARY]
+                    if problem := _problem_of(answer.reply, summary, answer.is_over_budget):
                         return "", problem
         except TimeoutError:
             return "", f"The summary took longer than {SECONDS:.0f} seconds. {NOTHING_CHANGED}"
         finally:
-            await stored(partial(_book, cost.ended, planned, running.user_id))
+            concerning = (planned.key, planned.conversation.pk, running.user_id)
+            charge = partial(
+                answer.cost.ended.of_summary, *concerning, planned.upstream, planned.model
+            )
+            await stored(partial(book, charge, planned.upstream))
         return summary, ""
 
-    async def _read(
-        self,
-        running: RunningSummary,
-        history: History,
-        options: RequestOptions,
-        budget: BudgetGuard,
-        is_over: asyncio.Event,
-    ) -> None:
-        planned, reply = running.planned, running.reply
-        endpoint = endpoint_of(planned.upstream)
-        stream = self._client.stream(endpoint, planned.model, history.messages, options)
-        async with stream as batches:
-            async for events in batches:
-                for event in events:
-                    reply.apply(event)
-                budget.count(events)
-                if is_over.is_set() or len(reply.answer) > MAX_SUMMARY:
-                    return
+
+async def _read(running: RunningSummary, history: History, answer: UnsavedAnswer) -> None:
+    upstream, model = running.planned.upstream, running.planned.model
+    asked = answer.ask(upstream, model, history, plain_options(upstream))
+    async with aclosing(asked) as batches:
+        async for _ in batches:
+            running.reply = answer.reply
+            if len(answer.reply.answer) > MAX_SUMMARY:
+                return
 
 
 def _problem_of(reply: Reply, summary: str, is_over: bool) -> str:
@@ -237,14 +221,3 @@ def _problem_of(reply: Reply, summary: str, is_over: bool) -> str:
     if not summary or (reply.ending not in WHOLE and len(summary) < MAX_SUMMARY):
         return f"The model wrote no whole summary. {NOTHING_CHANGED}"
     return ""
-
-
-@transaction.atomic
-def _book(usage: Usage, planned: PlannedSummary, user: int) -> None:
-    upstream: Upstream = planned.upstream
-    conversation = planned.conversation.pk
-    usage.of_summary(planned.key, conversation, user, upstream, planned.model)
-    usage.forget_erased_person()
-    Usage.book([usage])
-    settle([usage])
-    metrics.count_tokens(upstream.name, usage.as_record(), usage.provenance)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import aclosing
 from contextvars import Context
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,17 +13,12 @@ from uuid import UUID
 from django.db import Error, transaction
 from django.db.models import Subquery
 
-from chatapp import metrics
-from chatapp.catalogue import endpoint_of
-from chatapp.models import Conversation, Installation, Message, Refused, Upstream, Usage
-from chatapp.models.billing.budget_accounts import settle
+from chatapp.models import Conversation, Installation, Message, Refused, Upstream
 from chatapp.models.billing.reservations import PlannedRequest, Reservation, admit_title
-from chatapp.models.conversations.costs import Cost
 from chatapp.realtime.generation import stored
-from chatapp.realtime.generation.budget_guard import BudgetGuard
+from chatapp.realtime.generation.unsaved import UnsavedAnswer, book, plain_options
 from chatapp.realtime.titling.wording import MAX_LENGTH, messages_for, title_in
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import PromptSize
 from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending, Reply
@@ -32,7 +28,6 @@ logger = logging.getLogger(__name__)
 SECONDS = 30.0  # time limit for a title
 MAX_READ = 20 * MAX_LENGTH  # characters of an answer; a longer one is cut off
 WHOLE = (Ending.COMPLETE, Ending.LENGTH)
-NOT_SENT = ("n", "logprobs", "top_logprobs")  # parameters of the upstream that a title can't use
 
 
 @dataclass(frozen=True)
@@ -155,31 +150,20 @@ class Titles:
         self, untitled: Untitled, upstream: Upstream, model: str, reservation: Reservation | None
     ) -> Reply:
         """Return the model's answer. Its usage is recorded even if it fails or is cancelled."""
-        is_over = asyncio.Event()
-        budget = BudgetGuard(reservation, is_over.set)
-        sent = {key: one for key, one in upstream.parameters.items() if key not in NOT_SENT}
-        options = budget.told(RequestOptions([], sent), upstream, model)
-        history = untitled.history
-        reply, cost = Reply(), Cost()
-        cost.ask(PromptSize.of(history))
+        answer = UnsavedAnswer(self._client, reservation)
+        asked = answer.ask(upstream, model, untitled.history, plain_options(upstream))
         try:
-            async with asyncio.timeout(SECONDS):
-                stream = self._client.stream(
-                    endpoint_of(upstream), model, history.messages, options
-                )
-                async with stream as batches:
-                    async for events in batches:
-                        for event in events:
-                            reply.apply(event)
-                        budget.count(events)
-                        if is_over.is_set() or len(reply.answer) > MAX_READ:
-                            break
+            async with asyncio.timeout(SECONDS), aclosing(asked) as batches:
+                async for _ in batches:
+                    if len(answer.reply.answer) > MAX_READ:
+                        break
         except TimeoutError:
             logger.info("%s took longer than %g s to write a title", upstream, SECONDS)
         finally:
-            usage = cost.usage([reply])
-            await stored(partial(_book, usage, untitled.conversation, upstream, model))
-        return reply
+            usage, titled = answer.cost.usage(answer.choices), untitled.conversation
+            charge = partial(usage.of_title, titled.pk, titled.user_id, upstream, model)
+            await stored(partial(book, charge, upstream))
+        return answer.reply
 
     async def _take(self, untitled: Untitled, reply: Reply) -> None:
         """Set the conversation's title from the answer, if it has one."""
@@ -191,12 +175,3 @@ class Titles:
             logger.warning("No title for conversation %s: %s", conversation.pk, reason)
         elif await stored(partial(conversation.give_title, title, untitled.first_words)):
             self._changed(conversation.user_id, conversation.pk)
-
-
-@transaction.atomic
-def _book(usage: Usage, conversation: Conversation, upstream: Upstream, model: str) -> None:
-    usage.of_title(conversation.pk, conversation.user_id, upstream, model)
-    usage.forget_erased_person()
-    Usage.book([usage])
-    settle([usage])
-    metrics.count_tokens(upstream.name, usage.as_record(), usage.provenance)

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.urls import path
 from django.views.decorators.cache import never_cache
 
-from chatapp.accounts import openid, signup, views
+from chatapp.accounts import openid, signup, tokens, views
 from chatapp.accounts.auditing import with_factors_recorded
 from chatapp.accounts.staff import View, confirmed_only
 
@@ -58,6 +58,8 @@ urlpatterns = [
     path("preferences/", views.preferences, name="preferences"),
     path("preferences/memory/", views.memory, name="memory"),
     path("accounts/devices/", views.devices, name="devices"),
+    path("accounts/tokens/", tokens.tokens, name="tokens"),
+    path("accounts/tokens/<uuid:pk>/revoke/", tokens.revoke, name="revoke-token"),
     path("accounts/reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
     path("accounts/reauthenticate/code/", second_factor.reauthenticate, name="mfa_reauthenticate"),
     path(

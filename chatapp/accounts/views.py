@@ -155,5 +155,12 @@ def _saved(request: HttpRequest) -> HttpResponse:
 
 
 def _preferences(request: HttpRequest, form: PreferencesForm, memory: MemoryForm) -> HttpResponse:
-    context = {"form": form, "memory": memory, "closing": Installation.this().closing}
+    assert isinstance(request.user, User)
+    installation = Installation.this()
+    context = {
+        "form": form,
+        "memory": memory,
+        "closing": installation.closing,
+        "has_api": installation.lets_use_api(request.user) or request.user.access_tokens.exists(),
+    }
     return render(request, "account/preferences.html", context)

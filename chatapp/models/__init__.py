@@ -7,6 +7,7 @@ Imports `upstream.wire`, which does no I/O, and the packages of the lowest layer
 """
 
 from chatapp.models.accounts.access_rules import AccessRule, Permitted, permitted
+from chatapp.models.accounts.access_tokens import AccessToken
 from chatapp.models.accounts.devices import Device
 from chatapp.models.accounts.memory import Memory
 from chatapp.models.accounts.users import User
@@ -71,6 +72,7 @@ from chatapp.models.search.search_entries import SearchEntry, index_some, reinde
 
 __all__ = [
     "AccessRule",
+    "AccessToken",
     "Attachment",
     "AuditDetail",
     "AuditEvent",

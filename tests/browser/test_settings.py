@@ -1,5 +1,6 @@
 """An administrator sets the defaults of new chats; confirming the password loses no typed text."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -102,3 +103,21 @@ def test_typed_text_is_not_shown_to_the_next_person_who_confirms(
     confirm(olive)
     expect(olive.get_by_label("Message of the day")).to_have_value("")
     assert olive.evaluate("sessionStorage.getItem('kept-fields')") is None
+
+
+def test_the_api_is_allowed_and_a_token_created_and_revoked(olive: Page, server: Server) -> None:
+    olive.get_by_label("Who may use the API").select_option("everyone")
+    save(olive)
+    expect(olive.get_by_text("Saved.")).to_be_visible()
+    olive.goto(f"{server.url}/preferences/")
+    olive.get_by_role("link", name="API tokens").click()
+    expect(olive.get_by_text("No tokens yet.")).to_be_visible()
+    olive.get_by_label("Name").fill("laptop")
+    olive.get_by_role("button", name="Create the token").click()
+    expect(olive.get_by_label("Token", exact=True)).to_have_value(re.compile("^chatapp_"))
+    olive.get_by_role("button", name="Copy Token").click()
+    expect(olive.get_by_role("button", name="Copied")).to_be_visible()
+    expect_accessible(olive)
+    olive.get_by_text("Revoke… laptop").click()
+    olive.get_by_role("button", name="Revoke laptop").click()
+    expect(olive.get_by_text("No tokens yet.")).to_be_visible()

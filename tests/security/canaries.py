@@ -65,6 +65,7 @@ FILLED = {
     "RememberedValues values": ALICE,
     "User username first_name last_name email": HER_NAME,
     "Device agent": HER_ACCOUNT,
+    "AccessToken name": HER_ACCOUNT,
     "EmailAddress email": NOBODY,
     "SocialAccount uid": NOBODY,
     "SocialAccount extra_data": ALICE,
@@ -115,6 +116,7 @@ UNFILLED = {
     "ContextCut model": "an id, as in `Upstream offered_models`",
     "ConversationFacet fact": "derived from messages by triggers",
     "DailyUsage upstream_name model": "summed up from `Usage` by triggers",
+    "AccessToken digest last_characters scopes": "a hash, its token's end, and a few names",
     "Device session_key": "a session key; it is never shown",
     "EmailConfirmation key": "allauth's, which the app never creates",
     "Installation accent accent_dark logo_version": "colours, and a hash",
@@ -264,6 +266,7 @@ def fill(alice: int) -> dict[str, Text]:
 
 
 OF_ALICE = {
+    "AccessToken": "user",
     "Attachment": "user",
     "ContextCut": "conversation__user",
     "Conversation": "user",

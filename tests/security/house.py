@@ -18,6 +18,7 @@ from django.test import AsyncClient
 from django.urls import URLPattern, URLResolver, reverse
 
 from chatapp.models import (
+    AccessToken,
     Attachment,
     AuditDetail,
     AuditEvent,
@@ -111,6 +112,7 @@ class House:
         for pattern, value in {
             "c/<uuid:pk>": f"c/{self.conversation.pk}",
             "review/<uuid:pk>": f"review/{self.conversation.pk}",
+            "tokens/<uuid:pk>": f"tokens/{self.objects['access_token']}",
             "replies/<uuid:pk>": f"replies/{self.reply.pk}",
             "projects/<uuid:pk>": f"projects/{self.conversation.project_id}",
             "prompts/<uuid:pk>/text": f"prompts/{self.reply.parent_id}/text",
@@ -169,7 +171,7 @@ def furnish(alice: User) -> House:
     ContextCut.objects.create(
         conversation=conversation, message=reply, summary=PRIVATE[2], upstream=upstream, model="one"
     )
-    Installation.objects.create(pk=1, accent="#7a1fa2")
+    Installation.objects.create(pk=1, accent="#7a1fa2", who_uses_api="everyone")
     Logo.objects.create(media_type="image/webp", data=b"RIFF")
     User.objects.create_user("stan", password=PASSWORD, is_staff=True)
     User.objects.create_superuser("adam", password=PASSWORD, reviews=False)
@@ -185,7 +187,9 @@ def furnish(alice: User) -> House:
     preset = Preset.start(
         alice, name=PRIVATE[0], system_prompt=PRIVATE[1], suggestions=[PRIVATE[2]]
     )
+    token, _ = AccessToken.issue(alice, "laptop", ["chat"], None)
     objects = {
+        "access_token": token.pk,
         "preset": preset.pk,
         "prompt": SavedPrompt.start(alice, title=PRIVATE[0], text=f"{PRIVATE[1]} {{{{topic}}}}").pk,
         "limit": Limit.objects.create(measure="tokens", cap=10**9).pk,

@@ -168,6 +168,8 @@ TABLE = {
     "accounts/by/failed/": NO_WAY,
     "accounts/by/joined/": NO_WAY,
     "accounts/devices/": MEMBERS,
+    "accounts/tokens/": MEMBERS,
+    "accounts/tokens/<uuid:pk>/revoke/": POSTED,
     "preferences/": MEMBERS,
     "preferences/memory/": POSTED,
     "accounts/reauthenticate/code/": NO_FACTOR,
@@ -278,12 +280,13 @@ HERS = (
     "projects/<uuid:pk>/change/",
     "projects/<uuid:pk>/delete/",
     "replies/<uuid:pk>/feedback/",
+    "accounts/tokens/<uuid:pk>/revoke/",
     *(f"prompts/<uuid:pk>/{act}/" for act in ("copy", "delete", "fill")),
     *(f"presets/<uuid:pk>/{act}/" for act in ("copy", "delete")),
     *(f"files/<uuid:pk>/{act}/" for act in ("retry", "remove", "pages", "describe")),
 )
 """What Alice may post, as covered by test_chat_settings, test_feedback, test_keeping, test_projects
-and test_temporary in tests/chat, in tests/files and in tests/library."""
+and test_temporary in tests/chat, in tests/accounts, tests/files and tests/library."""
 
 
 async def recorded() -> int:

@@ -113,6 +113,8 @@ ACTIONS = {
     # A person's own account
     "accounts/address/<str:token>/": Gates(ANYBODY, "address.confirmed"),
     "accounts/devices/": Gates(MEMBER, "sessions.ended"),  # only revokes
+    "accounts/tokens/": Gates(MEMBER, "token.created", PASSWORD),
+    "accounts/tokens/<uuid:pk>/revoke/": Gates(OWNER, "token.revoked"),  # only revokes
     "preferences/": Gates(MEMBER, HERS),
     "preferences/memory/": Gates(MEMBER, HERS),
     # its form asks for the old password
@@ -148,6 +150,7 @@ ACTIONS = {
     "people/<int:pk>/roles/": Gates(ADMINISTRATOR, "role.changed", PASSWORD),
     "people/<int:pk>/groups/": Gates(ADMINISTRATOR, "person.changed", PASSWORD),
     "people/<int:pk>/sign-out/": Gates(ADMINISTRATOR, "sessions.ended", PASSWORD),
+    "people/<int:pk>/revoke-token/": Gates(ADMINISTRATOR, "token.revoked", PASSWORD),
     "people/<int:pk>/reset-link/": Gates(ADMINISTRATOR, "password.link_made", PASSWORD),
     "people/<int:pk>/second-factor/": Gates(ADMINISTRATOR, "factor.removed", PASSWORD),
     "people/<int:pk>/active/": Gates(ADMINISTRATOR, "person.deactivated", PASSWORD),

@@ -24,6 +24,7 @@ from pytest_django import Settings
 
 from chatapp.accounts import erasures
 from chatapp.models import (
+    AccessToken,
     Attachment,
     ContextCut,
     Conversation,
@@ -90,6 +91,7 @@ NOT_THEIRS = {
     "PresetVersion model tools": "ids of a model and of tool servers",
     "Process place": "of a server",
     "Project model": "an id of a model that the upstream lists",
+    "AccessToken digest last_characters scopes": "random, and names of ours",
     "Device session_key": "random",
     "ReplyImage media_type": "one of a few",
     "RequestSettings digest": "a hash",
@@ -241,6 +243,7 @@ class Company:
         self.carol.refresh_from_db()
         done_at(self.olives, path, **name, email=f"{words('the address')}@example.org")
         self.carol.refresh_from_db()
+        AccessToken.issue(self.carol, words("the name of a token"), ["chat"], None)
 
     def attach(self, conversation: UUID | None = None) -> Attachment:
         """Attach a file to the draft, and describe it."""

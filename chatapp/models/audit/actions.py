@@ -28,6 +28,8 @@ ACTIONS: Mapping[str, str] = {
     "address.confirmed": "confirmed an email address for",
     "password.link_made": "made a link to set a new password for",
     "password.changed": "set a new password for",
+    "token.created": "created an API token for",
+    "token.revoked": "revoked an API token of",
     "role.changed": "changed the role of",
     "hold.set": "put a legal hold on",
     "hold.ended": "ended the legal hold on",

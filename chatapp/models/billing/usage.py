@@ -51,6 +51,7 @@ class Usage(models.Model):
         REPLY = "reply"
         TITLE = "title"
         SUMMARY = "recap", "summary"
+        API = "api", "request over the API"
 
     class Provenance(models.TextChoices):
         REPORTED = "reported"

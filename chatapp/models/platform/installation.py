@@ -56,6 +56,13 @@ class Installation(models.Model):
         GROUPS = "groups", "Members of these groups, and administrators"
         ADMINISTRATORS = "administrators", "Administrators"
 
+    class Api(models.TextChoices):
+        """Who may use the API."""
+
+        NOBODY = "nobody", "Nobody"
+        GROUPS = "groups", "Members of these groups"
+        EVERYONE = "everyone", "Everyone"
+
     class SignUp(models.TextChoices):
         CLOSED = "closed", "Nobody, not even with an invitation"
         INVITED = "invited", "People with an invitation"
@@ -144,6 +151,18 @@ class Installation(models.Model):
     )
     sharing_groups = models.ManyToManyField(Group, related_name="+", blank=True)
 
+    who_uses_api = models.CharField(
+        "who may use the API",
+        max_length=8,
+        choices=Api,
+        default=Api.NOBODY,
+        db_default=Api.NOBODY,
+        help_text="With tokens that they make for their scripts, people use the models that they "
+        "may use here, under the same limits. Reviewers don't see those requests, because they are "
+        "not stored.",
+    )
+    api_groups = models.ManyToManyField(Group, related_name="+", blank=True)
+
     name = models.CharField(
         max_length=40,
         blank=True,
@@ -214,6 +233,12 @@ class Installation(models.Model):
         if self.who_shares == self.Sharing.ADMINISTRATORS:
             return False
         return self.sharing_groups.filter(user=user).exists()
+
+    def lets_use_api(self, user: User) -> bool:
+        """Whether this person may make tokens for the API and use them."""
+        if self.who_uses_api == self.Api.GROUPS:
+            return self.api_groups.filter(user=user).exists()
+        return self.who_uses_api == self.Api.EVERYONE
 
     @classmethod
     def keep_branding_fresh(cls) -> None:

@@ -17,6 +17,7 @@ from chatapp.accounts import links
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.second_factor import remove_second_factors
 from chatapp.accounts.staff import administrators_only
+from chatapp.chat.queries import uuid_of
 from chatapp.db.primary_keys import parse_pk
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.models import LegalHold, Refused, User
@@ -103,6 +104,16 @@ def _sign_out(request: HttpRequest, person: User) -> str:
     return f"Signed out {person.username} everywhere."
 
 
+def _revoke_token(request: HttpRequest, person: User) -> str:
+    pk = uuid_of(request.POST.get("token", ""))
+    token = person.access_tokens.filter(pk=pk).first() if pk else None
+    if token is None:
+        raise Refused("That token is not there any more.")
+    token.delete()
+    record(request, "token.revoked", person)
+    return "Revoked that token."
+
+
 def _reset_link(request: HttpRequest, person: User) -> HttpResponse | str:
     """Email a link to set a new password, or show it once if that is not possible."""
     if not person.is_active:
@@ -165,10 +176,14 @@ CHANGES: dict[str, Callable[[HttpRequest, User], HttpResponse | str]] = {
     "roles": _roles,
     "groups": _groups,
     "sign-out": _sign_out,
+    "revoke-token": _revoke_token,
     "reset-link": _reset_link,
     "second-factor": _second_factor,
     "active": _active,
     "hold": _hold,
     "end-hold": _end_hold,
 }
-SECTIONS = {"end-hold": "hold"}  # of changes that are not named like theirs
+SECTIONS = {
+    "end-hold": "hold",
+    "revoke-token": "tokens",
+}  # of changes that are not named like theirs

@@ -55,6 +55,7 @@ def person_page(request: HttpRequest, person: User, **forms: Any) -> HttpRespons
         "groups_form": GroupsForm(initial={"groups": person.groups.all()}),
         "claimed": [str(group.group) for group in person.claimed_groups.select_related("group")],
         "devices": list(person.devices.living()),
+        "tokens": list(person.access_tokens.all()),
         "this_device": request.session.session_key,
         "sends_mail": sends_mail(),
         "sign_in": SignIn.of(person),

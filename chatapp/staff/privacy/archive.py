@@ -220,6 +220,17 @@ def _about(person: User) -> dict[str, Any]:
                 }
                 for one in person.devices.living()
             ],
+            "access_tokens": [
+                {
+                    "name": one.name,
+                    "last_characters": one.last_characters,
+                    "scopes": one.scopes,
+                    "created_at": one.created_at.isoformat(),
+                    "expires_at": one.expires_at.isoformat() if one.expires_at else None,
+                    "last_used_at": one.last_used_at.isoformat() if one.last_used_at else None,
+                }
+                for one in person.access_tokens.all()
+            ],
         },
         "projects.json": [
             {

@@ -22,6 +22,9 @@ NOTHING_CHOSEN = {
 }
 
 
+GROUPS = ("sharing_groups", "api_groups")
+
+
 class ColourInput(forms.TextInput):
     """The browser's colour picker. It cannot be empty, so the app's own colour means none."""
 
@@ -46,11 +49,14 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         f"{MAX_PIXELS:,} pixels per side. It is shown in a small square.",
     )
     removes_logo = forms.BooleanField(label="Remove the logo", required=False)
-    sharing_groups = forms.ModelMultipleChoiceField(
-        Group.objects.order_by("name"),
-        label="Groups",
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
+    sharing_groups, api_groups = (
+        forms.ModelMultipleChoiceField(
+            Group.objects.order_by("name"),
+            label="Groups",
+            required=False,
+            widget=forms.CheckboxSelectMultiple,
+        )
+        for _ in GROUPS
     )
     suggestions = MultilineField(
         required=False,
@@ -65,7 +71,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             *("name", "accent"),
             *("notice", "default_upstream", "default_model"),
             "closing",
-            "who_shares",
+            *("who_shares", "who_uses_api"),
             *("title_upstream", "title_model"),
         ]
         field_classes = {"name": VisibleCharField, "notice": MultilineField}
@@ -87,11 +93,13 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
             field.empty_label = words
-        for name in ("closing", "who_shares"):
+        for name in ("closing", "who_shares", "who_uses_api"):
             self.fields[name].required = False  # without an answer it stays as it is
-        self.initial["sharing_groups"] = list(self.instance.sharing_groups.order_by("name"))
-        if not Group.objects.exists():
-            del self.fields["sharing_groups"]
+        are_groups = Group.objects.exists()
+        for name in GROUPS:
+            self.initial[name] = list(getattr(self.instance, name).order_by("name"))
+            if not are_groups:
+                del self.fields[name]
         self.initial["suggestions"] = "\n".join(Suggestion.stored())
         if not self.instance.logo_version:
             del self.fields["removes_logo"]
@@ -143,12 +151,13 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         if suggestions != wanted_suggestions:
             Suggestion.replace(wanted_suggestions)
             before["suggestions"], after["suggestions"] = suggestions, wanted_suggestions
-        groups = self.cleaned_data.get("sharing_groups", ())
-        if self.initial["sharing_groups"] != list(groups):
-            wanted.save()  # its row may not exist yet
-            wanted.sharing_groups.set(groups)
-            before["sharing_groups"] = [one.name for one in self.initial["sharing_groups"]]
-            after["sharing_groups"] = [one.name for one in groups]
+        for name in GROUPS:
+            groups = self.cleaned_data.get(name, ())
+            if self.initial[name] != list(groups):
+                wanted.save()  # its row may not exist yet
+                getattr(wanted, name).set(groups)
+                before[name] = [one.name for one in self.initial[name]]
+                after[name] = [one.name for one in groups]
         return before, after
 
     @property
@@ -163,6 +172,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             ),
             ("closing", "Closed tabs", ("closing",)),
             ("sharing", "Sharing", ("who_shares", "sharing_groups")),
+            ("api", "API", ("who_uses_api", "api_groups")),
             ("titles", "Chat titles", ("title_upstream", "title_model")),
         ]
         return [

@@ -124,6 +124,12 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         "account.json": {"agent", "address", "began_at", "seen_at"},
         "": {"id", "user", "session_key", "is_signed_in"},  # a secret; all here are signed in
     },
+    "chatapp.AccessToken": {
+        "account.json": {
+            "name", "last_characters", "scopes", "created_at", "expires_at", "last_used_at",
+        },
+        "": {"id", "user", "digest"},  # a secret
+    },
     "chatapp.Project": {
         "projects.json": {"name", "instructions", "model", "preset", "created_at"},
         "": {"id", "user", "upstream"},

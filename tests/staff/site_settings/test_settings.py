@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatapp.models import AuditEvent, Installation, Suggestion, Upstream
+from chatapp.models import AuditEvent, Installation, Suggestion, Upstream, User
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -123,3 +123,18 @@ def test_who_may_share_is_set_and_recorded(olives: Client) -> None:
     assert Installation.objects.get().who_shares == "groups"
     olives.post(PAGE, {"who_shares": "everyone"})
     assert not saved.sharing_groups.exists()
+
+
+def test_who_may_use_the_api_is_set_and_recorded(olives: Client, alice: User) -> None:
+    group = Group.objects.create(name="team")
+    assert not Installation.this().lets_use_api(alice)
+    olives.post(PAGE, {"who_uses_api": "groups", "api_groups": [group.pk]})
+    assert not Installation.this().lets_use_api(alice)
+    alice.groups.add(group)
+    assert Installation.this().lets_use_api(alice)
+    event = AuditEvent.objects.get(action="installation.changed")
+    assert event.detail.values["after"] == {"who_uses_api": "groups", "api_groups": ["team"]}
+    olives.post(PAGE, {"who_uses_api": "everyone"})
+    assert Installation.this().lets_use_api(alice)
+    olives.post(PAGE, {"who_uses_api": "nobody"})
+    assert not Installation.this().lets_use_api(alice)

@@ -1,0 +1,103 @@
+"""The page of a person's API tokens."""
+
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from chatapp.models import AccessToken, AuditEvent, Installation, User
+from chatapp.models.accounts import access_tokens
+from tests.conftest import confirmed
+from tests.support.page import parse
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/accounts/tokens/"
+NEW = {"name": "laptop", "scopes": ["chat"], "days": "30"}
+
+
+@pytest.fixture
+def allowed(db: None) -> Installation:
+    installation = Installation(pk=1, who_uses_api="everyone")
+    installation.save()
+    return installation
+
+
+def test_the_page_is_there_only_for_people_who_may_use_the_api(
+    alices: Client, allowed: Installation
+) -> None:
+    assert PAGE in alices.get("/preferences/").text
+    assert alices.get(PAGE).status_code == 200
+    allowed.who_uses_api = "nobody"
+    allowed.save()
+    assert PAGE not in alices.get("/preferences/").text
+    assert alices.get(PAGE).status_code == 404
+
+
+def test_a_new_token_is_shown_once_and_recorded(
+    alices: Client, alice: User, allowed: Installation
+) -> None:
+    assert "Confirm it is you" in alices.post(PAGE, NEW, follow=True).text
+    assert not AccessToken.objects.exists()
+    response = confirmed(alices).post(PAGE, NEW)
+    token = AccessToken.objects.get()
+    assert (token.name, token.scopes, token.user) == ("laptop", ["chat"], alice)
+    assert token.expires_at
+    secret = parse(response.text).find(id="secret").attributes["value"]
+    assert AccessToken.find(secret) == token
+    assert secret not in alices.get(PAGE).text
+    event = AuditEvent.objects.get(action="token.created")
+    assert event.person == alice.pk
+    assert secret not in str(event.detail.values)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"name": " \u200b"}, {"name": "x" * 101}, {"scopes": ["root"]}, {"days": "5000"}]
+)
+def test_a_wrong_field_is_named(alices: Client, allowed: Installation, wrong: object) -> None:
+    assert isinstance(wrong, dict)
+    assert 'role="alert"' in confirmed(alices).post(PAGE, NEW | wrong).text
+    assert not AccessToken.objects.exists()
+
+
+def test_too_many_tokens_are_refused_with_a_sentence(
+    alices: Client, alice: User, allowed: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access_tokens, "MAX_TOKENS", 0)
+    assert "Revoke one" in confirmed(alices).post(PAGE, NEW).text
+
+
+def test_a_token_is_revoked_by_its_owner_only(
+    alices: Client, bobs: Client, alice: User, allowed: Installation
+) -> None:
+    token, _ = AccessToken.issue(alice, "laptop", ["chat"], None)
+    revoke = f"{PAGE}{token.pk}/revoke/"
+    assert bobs.post(revoke).status_code == 404
+    assert alices.post(f"{PAGE}{uuid4()}/revoke/").status_code == 404
+    assert AccessToken.objects.exists()
+    assert "Revoked laptop." in alices.post(revoke, follow=True).text
+    assert not AccessToken.objects.exists()
+    assert AuditEvent.objects.get(action="token.revoked").person == alice.pk
+
+
+def test_tokens_can_be_revoked_after_the_api_was_switched_off(
+    alices: Client, alice: User, allowed: Installation
+) -> None:
+    token, _ = AccessToken.issue(alice, "laptop", ["chat"], None)
+    Installation.objects.update(who_uses_api="nobody")
+    assert "t work at the moment" in alices.get(PAGE).text
+    confirmed(alices).post(PAGE, NEW)
+    assert AccessToken.objects.count() == 1
+    response = alices.post(f"{PAGE}{token.pk}/revoke/")
+    assert response.headers["location"] == "/preferences/"
+
+
+def test_an_administrator_sees_and_revokes_a_persons_tokens(olives: Client, alice: User) -> None:
+    token, _ = AccessToken.issue(alice, "laptop", ["chat"], None)
+    page = f"/people/{alice.pk}/"
+    assert "laptop" in olives.get(page).text
+    olives.post(f"{page}revoke-token/", {"token": "nonsense"})
+    assert AccessToken.objects.exists()
+    olives.post(f"{page}revoke-token/", {"token": token.pk})
+    assert not AccessToken.objects.exists()
+    assert "API tokens" not in olives.get(page).text

@@ -8,11 +8,18 @@ class Refused(Exception):
 
 
 class OverLimit(Refused):
-    """A limit leaves too little for a reply. `resets_at` is None if waiting does not help."""
+    """A limit leaves too little for a reply.
 
-    def __init__(self, sentence: str, resets_at: datetime | None) -> None:
+    `resets_at` is when a new period of the limit begins, if one does. With `is_brief`, waiting for
+    a moment may help.
+    """
+
+    def __init__(
+        self, sentence: str, resets_at: datetime | None = None, *, is_brief: bool = False
+    ) -> None:
         super().__init__(sentence)
         self.resets_at = resets_at
+        self.is_brief = is_brief
 
 
 class NotHere(Refused):

@@ -16,6 +16,7 @@ from django.core.signals import request_started
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, set_script_prefix
 
+from chatapp.api.responses import LoopResponse
 from chatapp.server.thread_pools import BoundedThreadPool
 
 # Two at once, so that one runs while the other waits for the event loop or the database. All
@@ -32,6 +33,8 @@ INQUIRIES = (
     "tools-of-server",
 )
 INQUIRY_THREADS = 2
+# Scripts may send many requests at once; pages must not wait behind them.
+API, API_THREADS = ("api-models", "api-chat-completions"), 2
 
 
 class Pages(ASGIHandler):
@@ -48,6 +51,7 @@ class Pages(ASGIHandler):
             **dict.fromkeys(PROBES, probes),
             **dict.fromkeys(WAITING, waiting),
             **dict.fromkeys(INQUIRIES, inquiries),
+            **dict.fromkeys(API, BoundedThreadPool(API_THREADS, 1, "api")),
         }
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -69,6 +73,9 @@ class Pages(ASGIHandler):
     async def _answer(self, scope: Any, body: IO[bytes], send: Any) -> None:
         pool = self._pool_of(scope["path"])
         response = await pool.run(partial(self._response, scope, body))
+        if isinstance(response, LoopResponse):
+            await response.write_to(send)
+            return
         await self.send_response(response, send)
         if response.streaming:
             await pool.run(response.close)

@@ -53,6 +53,7 @@ NO_FACTOR = "in 302 302 302 302 302 302"  # so they are asked for their password
 NO_KEY = "in 404 404 404 404 404 404"
 NO_WAY = "403 403 403 403 403 403 403"
 OVER = "410 410 410 410 410 410 410"
+NO_TOKEN = "401 401 401 401 401 401 401"  # a session is no use there
 NOT_THERE = "404 404 404 404 404 404 404"
 NOT_IN_ADMIN = "in in in 404 404 404 404"
 POSTED = " 405 405 405 405 405 405 405"
@@ -170,6 +171,9 @@ TABLE = {
     "accounts/devices/": MEMBERS,
     "accounts/tokens/": MEMBERS,
     "accounts/tokens/<uuid:pk>/revoke/": POSTED,
+    "api/v1/models": NO_TOKEN,
+    "api/v1/chat/completions": POSTED,
+    "api/v1/<path:rest>": NOT_THERE,
     "preferences/": MEMBERS,
     "preferences/memory/": POSTED,
     "accounts/reauthenticate/code/": NO_FACTOR,

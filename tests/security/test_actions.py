@@ -271,6 +271,9 @@ NO_ACTIONS = {
     "admin/r/<path:rest>",
     "admin/r/<path:content_type_id>/<path:object_id>/",
     "probe/body",  # only for the doctor
+    # Only with a token, see tests/api
+    "api/v1/chat/completions",
+    "api/v1/<path:rest>",
 }
 for model in ("user", "upstream", "toolserver", "suggestion"):
     NO_ACTIONS |= {

@@ -41,7 +41,7 @@ _IS_ESTIMATED = "{row}.provenance = 'estimated'"
 # integers, so that the sums do not depend on the order of addition.
 SUMS: Mapping[str, str] = {
     "booked": "1",
-    "replies": _where("{row}.kind = 'reply'"),
+    "replies": _where("{row}.kind IN ('reply', 'api')"),
     "prompt_tokens": "coalesce({row}.prompt_tokens, 0)",
     "cached_tokens": "coalesce({row}.cached_tokens, 0)",
     "completion_tokens": "coalesce({row}.completion_tokens, 0)",

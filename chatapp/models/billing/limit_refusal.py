@@ -15,14 +15,14 @@ def refusal(account: BudgetAccount, needed: int = 1, for_answer: int = 0) -> Ove
     ask = f"Ask {limit.whom_to_ask or 'an administrator'} for more."
     if limit.measure == Measure.AT_ONCE:
         wait = "Wait for a reply to finish, or stop one."
-        return OverLimit(f"{usage.sentence} {wait}", None)
+        return OverLimit(f"{usage.sentence} {wait}", is_brief=True)
     if limit.measure == Measure.A_MINUTE:
-        return OverLimit(f"{usage.sentence} Send it again in a minute.", None)
+        return OverLimit(f"{usage.sentence} Send it again in a minute.", is_brief=True)
     if not usage.left:
         return OverLimit(f"{usage.sentence} {ask}", usage.resets_at)
     if usage.left >= needed:  # but for what others hold
         wait = "Running replies may need that: wait for one to finish, or stop one."
-        return OverLimit(f"{usage.sentence} {wait}", usage.resets_at)
+        return OverLimit(f"{usage.sentence} {wait}", usage.resets_at, is_brief=True)
     little = "That is too little for an answer."
     if usage.left >= for_answer:
         little = "That may be too little for this chat: shorten the prompt, or start a new chat."

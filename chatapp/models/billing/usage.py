@@ -171,6 +171,12 @@ class Usage(models.Model):
         self.charge(user, upstream, model, asked_at=timezone.now())
         return self
 
+    def of_request(self, key: UUID, user: int, upstream: Upstream, model: str) -> Self:
+        """Fill in whose request over the API had this cost, for booking; return self."""
+        self.message_id, self.kind = key, self.Kind.API
+        self.charge(user, upstream, model, asked_at=timezone.now())
+        return self
+
     def forget_erased_person(self) -> None:
         """Clear the person if they have been erased. Call it in a transaction, which locks them."""
         person = User.objects.select_for_update().filter(pk__in=[self.user_id]).first()

@@ -78,6 +78,16 @@ class Turn:
         return self.prompt.conversation
 
     @property
+    def upstream(self) -> Upstream:
+        """The upstream that is asked."""
+        assert self.reply.upstream
+        return self.reply.upstream
+
+    @property
+    def model(self) -> str:
+        return self.reply.model
+
+    @property
     def history(self) -> History:
         """What the upstream is sent."""
         prompt = History.of(self.prompt.as_chat_messages(self.reply))

@@ -6,6 +6,7 @@ unavailable a reply goes on, and whatever it spends beyond its reservation is ch
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,6 +18,8 @@ from chatapp.models.billing.reservations import (
     MAX_REQUESTED,
     Reservation,
     admit_again,
+    grow,
+    together,
 )
 from chatapp.models.billing.tool_tokens import remember_tools
 from chatapp.realtime.generation.storing import stored
@@ -33,14 +36,17 @@ from chatapp.upstream.wire.events import (
 
 logger = logging.getLogger(__name__)
 
+GROW_SECONDS = 1.0
+
 
 class BudgetGuard:
-    """The budget of one reply or title; `end` is called when it is used up."""
+    """The budget of one answer; `end` is called when it is used up."""
 
     def __init__(self, reservation: Reservation | None, end: Callable[[], None]) -> None:
         self.reservation = reservation
         self.was_cut_short = False  # the request's `max_tokens` was lowered
         self._end = end
+        self._grows_at = 0.0
 
     @property
     def is_urgent(self) -> bool:
@@ -82,6 +88,18 @@ class BudgetGuard:
             logger.warning("A request goes on without a budget reservation: %s", error)
             return True
 
+    async def grow(self) -> None:
+        """Reserve more if most of the reservation is used, at most once a second."""
+        reservation = self.reservation
+        if not reservation or not self.is_urgent or time.monotonic() < self._grows_at:
+            return
+        self._grows_at = time.monotonic() + GROW_SECONDS
+        try:
+            await stored(partial(_grow, reservation))
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("An answer goes on without a larger reservation: %s", error)
+        self.end_if_over()
+
     def told(self, options: RequestOptions, upstream: Upstream, model: str) -> RequestOptions:
         """Return the options with `max_tokens` lowered to the budget.
 
@@ -108,6 +126,11 @@ class BudgetGuard:
         """End the reply if it has used up its budget."""
         if self.reservation and self.reservation.is_over:
             self._end()
+
+
+def _grow(reservation: Reservation) -> None:
+    with together([reservation]):
+        grow([reservation])
 
 
 def _token_limit_of(

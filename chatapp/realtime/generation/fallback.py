@@ -6,17 +6,19 @@ the person may not ask it, if their budget doesn't allow it, or if it can't take
 
 import logging
 import re
+from collections.abc import Callable
 from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 from django.db import InterfaceError, OperationalError
 
 from chatapp import metrics
 from chatapp.catalogue import name_of, takes_images
-from chatapp.models import Fallback, ModelChoice, Refused, Turn, Usage
+from chatapp.models import Fallback, ModelChoice, Refused, Upstream, Usage
 from chatapp.models.conversations.failed_models import FailedModel
-from chatapp.models.conversations.takeovers import asked_of, take_over
 from chatapp.realtime.generation.storing import stored
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending
 
 logger = logging.getLogger(__name__)
@@ -56,15 +58,37 @@ def calls_for_another(error: UpstreamError | None) -> bool:
     return error.kind in OF_ANY_REQUEST or error.may_pass or is_unpaid or bool(is_named)
 
 
-class Fallbacks:
-    """The models that may still answer a reply in place of the one that was asked."""
+class AskedModel(Protocol):
+    """What was asked of a model: a turn, or a request over the API."""
 
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
+    @property
+    def upstream(self) -> Upstream: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def history(self) -> History: ...
+
+
+A = TypeVar("A", bound=AskedModel)
+
+
+class Fallbacks(Generic[A]):
+    """The models that may still answer in place of the one that was asked."""
+
+    def __init__(
+        self,
+        asked: A,
+        asked_of: Callable[[A, ModelChoice], A],
+        take_over: Callable[[A, A, FailedModel, Usage], A | None],
+    ) -> None:
+        """`asked_of` and `take_over` do what `takeovers` says of turns."""
+        self._asked = asked
+        self._asked_of = asked_of
+        self._take_over = take_over
         self._left: list[ModelChoice] | None = None  # read after the first failure
 
-    async def next(self, error: UpstreamError | None, spent: Usage) -> Turn | None:
-        """Give the reply to the next model that may answer it, and return its turn.
+    async def next(self, error: UpstreamError | None, spent: Usage) -> A | None:
+        """Let the next model answer that may, and return what it is asked.
 
         `spent` is what the model that failed cost. Returns None if no other model may answer.
         """
@@ -76,47 +100,43 @@ class Fallbacks:
             logger.warning("No fallback is asked, because the database failed: %s", failure)
             return None
 
-    def _next(self, error: UpstreamError | None, spent: Usage) -> Turn | None:
-        reply = self._turn.reply
-        assert reply.upstream
+    def _next(self, error: UpstreamError | None, spent: Usage) -> A | None:
+        upstream, model = self._asked.upstream, self._asked.model
         if self._left is None:
-            self._left = Fallback.objects.choices(reply.upstream.pk, reply.model)
+            self._left = Fallback.objects.choices(upstream.pk, model)
         failed = FailedModel(
-            reply.upstream.pk,
-            reply.model,
-            name_of(reply.upstream, reply.model),
+            upstream.pk,
+            model,
+            name_of(upstream, model),
             error.kind if error else Ending.CUT_OFF,
             error.status if error else None,
         )
-        upstream = reply.upstream.name
         while self._left:
             choice = self._left.pop(0)
             try:
-                turn = take_over(self._turn, self._asked(choice), failed, spent)
+                other = self._take_over(self._asked, self._checked(choice), failed, spent)
             except Refused as refusal:
                 logger.info("The fallback %s is not asked: %s", choice.name, refusal)
                 continue
-            if turn is None:
+            if other is None:
                 return None
-            _report(failed, upstream, turn)
-            self._turn = turn
-            return turn
+            _report(failed, upstream.name, other)
+            self._asked = other
+            return other
         return None
 
-    def _asked(self, choice: ModelChoice) -> Turn:
-        """Return the turn as this model is asked it; raises `Refused`."""
-        asked = asked_of(self._turn, choice)
-        assert asked.reply.upstream
-        if asked.history.images and takes_images(asked.reply.upstream, choice.name) is False:
+    def _checked(self, choice: ModelChoice) -> A:
+        """Return what this model would be asked; raises `Refused`."""
+        asked = self._asked_of(self._asked, choice)
+        if asked.history.images and takes_images(asked.upstream, choice.name) is False:
             raise Refused("It takes no images.")
         return asked
 
 
-def _report(failed: FailedModel, upstream: str, turn: Turn) -> None:
+def _report(failed: FailedModel, upstream: str, other: AskedModel) -> None:
     """Write a line without the error's message, which may quote a prompt."""
-    assert turn.reply.upstream
-    to = turn.reply.upstream.name
+    to = other.upstream.name
     metrics.fallbacks.labels(upstream, to).inc()
     fields = {"model": failed.model, "error": failed.kind, "status": failed.status or ""}
-    fields["fallback"] = f"{turn.reply.model} of {to}"
+    fields["fallback"] = f"{other.model} of {to}"
     logger.warning("An upstream failed, and a fallback is asked", extra=fields)

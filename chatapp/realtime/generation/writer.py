@@ -14,6 +14,7 @@ from chatapp.catalogue import endpoint_of
 from chatapp.models import ToolServer, Turn, Upstream, Usage
 from chatapp.models.conversations.costs import Cost
 from chatapp.models.conversations.rounds import Round, ToolRun
+from chatapp.models.conversations.takeovers import asked_of, take_over
 from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.fallback import Fallbacks
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
@@ -80,7 +81,7 @@ class Writer:
         self._person = turn.conversation.user_id
         self._history = turn.history
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
-        self._fallbacks = Fallbacks(turn)
+        self._fallbacks = Fallbacks(turn, asked_of, take_over)
         self._cost = Cost()
         self.budget = budget
         self._journal = journal

@@ -27,6 +27,7 @@ from chatapp.realtime.cluster.messages import (
     ThreadChanged,
     TurnBegan,
 )
+from chatapp.realtime.completions import Completions
 from chatapp.realtime.generation import Generation, Unsupported, stored
 from chatapp.realtime.journal import Journal, Segment
 from chatapp.realtime.summarising import Summaries
@@ -67,8 +68,9 @@ class Worker:
         self.temporaries = Temporaries(self.id, self.conversation_changed)
         self.titles = Titles(self.id, self.client, self._is_running_in, self.conversation_changed)
         self.summaries = Summaries(self.client, bus, self.viewers)
+        self.completions = Completions(self.id, self.client)
         self.cluster = Cluster(bus, self.viewers)
-        self.revocation = Revocation(self.viewers, self.replies, self.summaries)
+        self.revocation = Revocation(self.viewers, self.replies, self.summaries, self.completions)
         self.changes = Changes(self.viewers, self.replies, self.summaries)
         self.dispatcher = EventDispatcher(
             self.viewers,
@@ -238,7 +240,9 @@ class Worker:
 
         Pass `alone=False` if the other workers are stopping too.
         """
-        await self.draining.run(seconds, self._writing, alone=alone)
+        await asyncio.gather(
+            self.draining.run(seconds, self._writing, alone=alone), self.completions.end(seconds)
+        )
         await self.titles.end()
         await self.temporaries.close()
         self.revocation.close()

@@ -1,4 +1,4 @@
-"""Closes the tabs and ends the replies and summaries of people who have lost access.
+"""Closes the tabs and ends the replies, summaries and requests of people who have lost access.
 
 An event only triggers a query: the database says whether a person is gone or a session has ended.
 In addition, everybody is checked once a minute.
@@ -12,6 +12,7 @@ from contextvars import Context
 from channels.db import database_sync_to_async
 from django.db import Error
 
+from chatapp.realtime.completions import Completions
 from chatapp.realtime.generation import Generation
 from chatapp.realtime.summarising import RunningSummary
 from chatapp.realtime.viewers import Viewer, Viewers
@@ -38,12 +39,14 @@ class Revocation:
         viewers: Viewers,
         replies: Iterable[Generation],
         summaries: Iterable[RunningSummary] = (),
+        completions: Completions | None = None,
     ) -> None:
         self.requested = 0  # number of requested checks
         self._checking: asyncio.Task[None] | None = None
         self._viewers = viewers
         self._replies = replies
         self._summaries = summaries
+        self._completions = completions
         self._people: set[int] = set()  # to be checked
         self._check_everybody = False
 
@@ -76,6 +79,9 @@ class Revocation:
             people: set[int] | None = set()
             try:
                 await self._check_people(self._people)
+                if self._completions:
+                    changed = None if self._check_everybody else set(self._people)
+                    await self._completions.recheck_access(changed)
                 await asyncio.sleep(SETTLE_SECONDS)
                 people = None if self._check_everybody else self._people
                 self._people, self._check_everybody = set(), False

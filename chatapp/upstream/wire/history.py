@@ -38,6 +38,14 @@ class History(NamedTuple):
             _append(sent, message)
         return cls(sent, sum(map(_bytes_within, sent)), images_in(sent))
 
+    @classmethod
+    def as_given(cls, messages: Sequence[ChatMessage], images: Sequence[ImagePart]) -> Self:
+        """Take messages in the order in which a client sent them.
+
+        `images` are those that the messages contain as `EncodedPart`.
+        """
+        return cls(messages, sum(map(_bytes_within, messages)), images)
+
     def followed_by(self, more: "History") -> "History":
         """Join two histories that are both in order."""
         if not self.messages or not more.messages:

@@ -30,6 +30,7 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.conversations.branch_history import BranchHistory
+from chatapp.models.conversations.takeovers import asked_of, take_over
 from chatapp.realtime.generation import fallback
 from chatapp.realtime.generation.fallback import calls_for_another
 from chatapp.upstream.wire.content import ImagePart
@@ -349,21 +350,21 @@ async def test_images_go_to_no_model_that_takes_none(desk: Desk, second: Upstrea
     await second.asave()
     image = ImagePart("aa/none", "image/png", 1, 1, 1)
     before = History.of([{"role": "user", "content": [image]}])
-    fallbacks = fallback.Fallbacks(replace(await desk.ask(), before=BranchHistory(plain=before)))
-    turn = await fallbacks.next(UpstreamError(ErrorKind.UNREACHABLE), Usage.nothing())
-    assert turn
-    assert turn.reply.model == "tiny"
+    turn = replace(await desk.ask(), before=BranchHistory(plain=before))
+    fallbacks = fallback.Fallbacks(turn, asked_of, take_over)
+    other = await fallbacks.next(UpstreamError(ErrorKind.UNREACHABLE), Usage.nothing())
+    assert other
+    assert other.reply.model == "tiny"
 
 
 async def test_without_a_database_the_reply_fails_as_it_would_without_a_fallback(
-    desk: Desk, second: Upstream, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, second: Upstream
 ) -> None:
     def fail(*_: object) -> None:
         raise OperationalError("locked")
 
     turn = await desk.ask()
-    monkeypatch.setattr(fallback, "take_over", fail)
-    fallbacks = fallback.Fallbacks(turn)
+    fallbacks = fallback.Fallbacks(turn, asked_of, fail)
     error = UpstreamError(ErrorKind.UNREACHABLE)
     assert await fallbacks.next(error, Usage.nothing()) is None
     assert turn.reply.model == "m"
@@ -455,7 +456,9 @@ async def test_a_reply_whose_process_dies_is_booked_with_the_model_that_was_aske
     desk: Desk, connected: Upstream, second: Upstream
 ) -> None:
     turn = await desk.ask()
-    await fallback.Fallbacks(turn).next(UpstreamError(ErrorKind.UNREACHABLE), Usage.nothing())
+    await fallback.Fallbacks(turn, asked_of, take_over).next(
+        UpstreamError(ErrorKind.UNREACHABLE), Usage.nothing()
+    )
     assert await database_sync_to_async(Message.objects.interrupt_orphans)() == 1
     message = await ended(turn.reply.pk)
     assert (message.ending, message.upstream, message.model) == ("interrupted", second, "small")
@@ -468,7 +471,7 @@ async def test_a_reply_that_was_ended_elsewhere_is_given_to_no_other_model(
 ) -> None:
     turn = await desk.ask()
     await database_sync_to_async(Message.objects.interrupt_orphans)()
-    fallbacks = fallback.Fallbacks(turn)
+    fallbacks = fallback.Fallbacks(turn, asked_of, take_over)
     error = UpstreamError(ErrorKind.UNREACHABLE)
     assert await fallbacks.next(error, Usage.nothing()) is None
     assert (await ended(turn.reply.pk)).upstream == connected

@@ -1,0 +1,221 @@
+"""Checks the body of `POST /chat/completions` and takes it apart.
+
+Types and bounds are checked here; what an administrator allows is applied later, as for chats.
+Further members of messages and tools are passed on, since gateways have their own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import msgspec
+from django.conf import settings
+
+from chatapp.api.responses import ApiError
+from chatapp.models.platform.image_sizes import size_of
+from chatapp.upstream.wire.chat_parameters import LABELS, InvalidParameters, checked
+from chatapp.upstream.wire.content import EncodedPart, ImagePart
+from chatapp.upstream.wire.decoder import MAX_CHOICES
+from chatapp.upstream.wire.dialects import ChatMessage
+from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.images import image_of
+
+MAX_MESSAGES = 2048
+MAX_TOOLS = 128
+MAX_DEPTH = 32
+UNKNOWN_SIZE = (2048, 2048)  # assumed of an image whose header does not say
+
+STORE = "This server doesn't save chats of the API. Leave “store” out, or set it to false."
+IMAGES = "Images must be data URLs of a PNG, JPEG, GIF or WebP image in base64."
+PARTS = "A message can have parts of the types “text” and “image_url”."
+TOO_DEEP = f"JSON can be nested {MAX_DEPTH} levels deep at most."
+TOO_LONG = "A user's message can have {:,} characters at most."
+NOT_TAKEN = {
+    "audio": "This server returns no audio. Leave “audio” and “modalities” out.",
+    "functions": "Use “tools” in place of “functions”.",
+    "function_call": "Use “tool_choice” in place of “function_call”.",
+}
+
+
+class _Url(msgspec.Struct):
+    url: str
+
+
+class _Part(msgspec.Struct):
+    type: str
+    text: str | None = None
+    image_url: _Url | None = None
+
+
+class _Called(msgspec.Struct):
+    name: str
+    arguments: str
+
+
+class _Call(msgspec.Struct):
+    id: str
+    function: _Called
+
+
+class _Message(msgspec.Struct):
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: str | list[_Part] | None = None
+    tool_calls: list[_Call] | None = None
+    tool_call_id: str | None = None
+
+
+class _Function(msgspec.Struct):
+    name: str
+
+
+class _Tool(msgspec.Struct):
+    type: Literal["function"]
+    function: _Function
+
+
+class _StreamOptions(msgspec.Struct):
+    include_usage: bool | None = None
+
+
+class _Body(msgspec.Struct):
+    model: Annotated[str, msgspec.Meta(min_length=1)]
+    messages: Annotated[list[_Message], msgspec.Meta(min_length=1, max_length=MAX_MESSAGES)]
+    stream: bool | None = None
+    stream_options: _StreamOptions | None = None
+    n: Annotated[int, msgspec.Meta(ge=1, le=MAX_CHOICES)] | None = None
+    store: bool | None = None
+    tools: Annotated[list[_Tool], msgspec.Meta(max_length=MAX_TOOLS)] | None = None
+    tool_choice: str | dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """A checked body."""
+
+    model: str
+    history: History
+    parameters: Mapping[str, object]  # as a chat sets them
+    tools: Sequence[Mapping[str, object]]
+    tool_choice: object
+    choices: int
+    is_streamed: bool
+    includes_usage: bool
+
+    @classmethod
+    def of(cls, data: bytes) -> "ChatRequest":
+        """Take a body apart. Raises `ApiError`."""
+        raw, body = _decoded(data)
+        if body.store:
+            raise ApiError(400, STORE, "unsupported_parameter", "store")
+        options = body.stream_options
+        return cls(
+            model=body.model,
+            history=_history(raw["messages"], body.messages),
+            parameters=_parameters(raw),
+            tools=raw.get("tools") or (),
+            tool_choice=body.tool_choice,
+            choices=body.n or 1,
+            is_streamed=bool(body.stream),
+            includes_usage=bool(options and options.include_usage),
+        )
+
+
+def _decoded(data: bytes) -> tuple[dict[str, Any], _Body]:
+    try:
+        raw = msgspec.json.decode(data)
+        _check_depth(raw, MAX_DEPTH)
+        return raw, msgspec.convert(raw, _Body)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at ")
+        param = place.strip("`").removeprefix("$").removeprefix(".") or None
+        raise ApiError(400, f"{message}.", "invalid_value", param) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ApiError(400, f"The body isn't JSON: {error}.", "invalid_json") from error
+    except RecursionError as error:
+        raise ApiError(400, TOO_DEEP, "invalid_json") from error
+
+
+def _check_depth(value: object, depth: int) -> None:
+    if isinstance(value, dict | list):
+        if not depth:
+            raise RecursionError
+        for one in value.values() if isinstance(value, dict) else value:
+            _check_depth(one, depth - 1)
+
+
+def _history(raw: list[dict[str, Any]], messages: list[_Message]) -> History:
+    images: list[ImagePart] = []
+    sent: list[ChatMessage] = []
+    for number, (given, message) in enumerate(zip(raw, messages, strict=True)):
+        place = f"messages[{number}].content"
+        if message.role == "user":
+            _check_length(message, place)
+        if isinstance(message.content, list):
+            parts = zip(given["content"], message.content, strict=True)
+            given = {**given, "content": list(_parts(parts, images, place))}
+        sent.append(given)
+    return History.as_given(sent, images)
+
+
+def _check_length(message: _Message, place: str) -> None:
+    content, most = message.content or "", settings.CHATAPP_MAX_PROMPT_CHARACTERS
+    texts = [content] if isinstance(content, str) else [part.text or "" for part in content]
+    if sum(map(len, texts)) > most:
+        raise ApiError(400, TOO_LONG.format(most), "string_above_max_length", place)
+
+
+def _parts(
+    parts: Iterator[tuple[dict[str, Any], _Part]], images: list[ImagePart], place: str
+) -> Iterator[object]:
+    """Yield the parts as they are sent, and collect the images among them."""
+    for raw, part in parts:
+        if part.type == "text" and part.text is not None:
+            yield raw
+        elif part.type == "image_url" and part.image_url:
+            image = image_of(part.image_url.url)
+            if image is None:
+                raise ApiError(400, IMAGES, "invalid_image", place)
+            width, height = size_of(image.media_type, image.data) or UNKNOWN_SIZE
+            images.append(ImagePart("", image.media_type, width, height, len(image.data)))
+            yield EncodedPart(msgspec.json.encode(raw))
+        else:
+            raise ApiError(400, PARTS, "unsupported_content", place)
+
+
+def _parameters(raw: Mapping[str, Any]) -> dict[str, object]:
+    """Return what the body sets, as the parameters of a chat."""
+    given = {
+        name: value
+        for name, value in raw.items()
+        if name not in _Body.__struct_fields__ and value is not None
+    }
+    for name, sentence in NOT_TAKEN.items():
+        if name in given:
+            raise ApiError(400, sentence, "unsupported_parameter", name)
+    wanted: dict[str, object] = {
+        name: given.pop(name) for name in list(given) if name in LABELS and name != "extra"
+    }
+    for name in ("max_tokens", "max_completion_tokens"):
+        if name in given:
+            wanted["max_output_tokens"] = given.pop(name)
+    if isinstance(stop := wanted.get("stop"), str):
+        wanted["stop"] = [stop]
+    if given.pop("web_search_options", None) is not None:
+        wanted["web_search"] = True
+    if isinstance(wanted.get("response_format"), dict):
+        wanted["response_format"] = _format(raw["response_format"])
+    if given:
+        wanted["extra"] = given
+    try:
+        return checked(wanted)
+    except InvalidParameters as invalid:
+        name, sentence = next(iter(invalid.errors.items()))
+        raise ApiError(400, sentence, "invalid_value", name or None) from invalid
+
+
+def _format(given: Mapping[str, Any]) -> dict[str, object]:
+    described = given.get("json_schema")
+    if given.get("type") != "json_schema" or not isinstance(described, dict):
+        return dict(given)
+    kept = {name: described[name] for name in ("schema", "strict") if name in described}
+    return {"type": "json_schema", **kept}

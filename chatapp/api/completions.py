@@ -1,0 +1,207 @@
+"""Writes the response to `POST /chat/completions`, streamed or whole."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from http import HTTPStatus
+
+import msgspec
+from django.db import InterfaceError, OperationalError
+from django.utils import timezone
+
+from chatapp.api.bodies import ChatRequest
+from chatapp.api.chunks import WHOLE, Writer, message_of
+from chatapp.api.models import chosen
+from chatapp.api.responses import ApiError, LoopResponse, Send
+from chatapp.models import AccessToken, ModelChoice, Refused
+from chatapp.models.refusals import OverLimit
+from chatapp.realtime.completions import Asked, Completion, NotPermitted
+from chatapp.realtime.completions.completions import Restarting, TooMany
+from chatapp.realtime.worker import worker
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.events import Event
+from chatapp.upstream.wire.reply import Ending
+
+logger = logging.getLogger(__name__)
+
+# A comment is sent after this long without a chunk, so that no proxy closes the connection while a
+# model thinks. From the first one on, an error can only be sent as a chunk.
+QUIET_SECONDS = 15.0
+COMMENT = b": the model has not written anything for a while\n\n"
+DONE = b"data: [DONE]\n\n"
+RETRY_AFTER = 5  # seconds
+
+DATABASE_AWAY = "The database is not responding. Send the request again in a moment."
+OUR_MISTAKE = "Something went wrong on this server; see its log."
+CUT_OFF = "The model's server ended the answer before it was complete."
+FAILED = "The model's server failed"
+MESSAGES = {
+    ErrorKind.UNAUTHORIZED: "The model's server refused this app's key. Tell an administrator.",
+    ErrorKind.UNREACHABLE: "The model's server can't be reached.",
+    ErrorKind.TIMED_OUT: "The model's server took too long.",
+    ErrorKind.REDIRECTED: "The model's server redirects elsewhere. Tell an administrator.",
+}
+STATUSES = {
+    ErrorKind.BAD_REQUEST: 400,
+    ErrorKind.NOT_FOUND: 404,
+    ErrorKind.RATE_LIMITED: 429,
+    ErrorKind.TIMED_OUT: 504,
+}
+CODES = {404: "model_not_found", 429: "rate_limit_exceeded"}
+
+
+class CompletionResponse(LoopResponse):
+    """The answer of a model, sent as it arrives or at once."""
+
+    def __init__(self, token: AccessToken, asked: ChatRequest) -> None:
+        super().__init__(content_type="application/json")
+        self._asked = asked
+        self._token = token
+        self._writer = Writer("", asked.model)
+        self._has_started = False
+        self._sent_at = time.monotonic()
+
+    async def write_to(self, send: Send) -> None:
+        try:
+            completion = await self._begin()
+        except ApiError as error:
+            await self.send_error(send, error)
+            return
+        with worker().completions.running(completion):
+            await self._answer(completion, send)
+
+    async def _begin(self) -> Completion:
+        """Raise `ApiError` if the request may not be sent."""
+        asked = self._asked
+        try:
+            choice = await chosen(asked.model, self._token.user_id)
+            return await worker().completions.begin(
+                Asked(
+                    self._token,
+                    asked.history,
+                    asked.parameters,
+                    asked.tools,
+                    asked.tool_choice,
+                    asked.choices,
+                ),
+                choice,
+            )
+        except Refused as refused:
+            raise _error_of_refusal(refused) from refused
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("A request over the API needs the database: %s", error)
+            raise ApiError(503, DATABASE_AWAY, None, None, RETRY_AFTER) from error
+
+    async def _answer(self, completion: Completion, send: Send) -> None:
+        request = completion.request
+        first = ModelChoice(request.upstream.pk, request.model)
+        self._writer.id = f"chatcmpl-{request.pk.hex}"
+
+        async def take(events: list[Event]) -> None:
+            now = completion.request
+            if (now.upstream.pk, now.model) != (first.upstream, first.name):
+                self._writer.model = f"{now.upstream.name}/{now.model}"  # a fallback
+            if self._asked.is_streamed:
+                await self._send_chunks(send, self._writer.chunks(events))
+
+        waiting = asyncio.create_task(self._fill_silence(send))
+        try:
+            await completion.run(take)
+            error = _error_of(completion)
+        except Exception:  # the client must not take what it has for the whole answer
+            logger.exception("A request over the API failed")
+            error = ApiError(500, OUR_MISTAKE)
+        finally:
+            waiting.cancel()
+            with suppress(asyncio.CancelledError):
+                await waiting
+        await self._finish(completion, error, send)
+
+    async def _finish(self, completion: Completion, error: ApiError | None, send: Send) -> None:
+        choices, usage = completion.answer.choices, completion.usage
+        is_over = completion.ending is Ending.OVER_BUDGET
+        if error and not self._has_started:
+            arrived = [message_of(one) for one in choices if one.has_arrived]
+            await self.send_error(send, error, {"partial": arrived} if arrived else None)
+        elif error:
+            await send({"type": "http.response.body", "body": _event(error.body)})
+        elif self._asked.is_streamed:
+            shown = usage if self._asked.includes_usage else None
+            await self._send_chunks(send, self._writer.last_chunks(choices, is_over, shown))
+            await send({"type": "http.response.body", "body": DONE})
+        else:
+            await self.send_json(send, self._writer.completion(choices, is_over, usage))
+
+    async def _send_chunks(self, send: Send, chunks: Iterable[Mapping[str, object]]) -> None:
+        if data := b"".join(map(_event, chunks)):
+            await self._send(send, data)
+
+    async def _send(self, send: Send, data: bytes) -> None:
+        """Send a part of a stream; return once the client can take more."""
+        self._sent_at = time.monotonic()
+        if not self._has_started:
+            self._has_started = True
+            self.headers.pop("Content-Length", None)  # which Django sets, as there is no content
+            self.headers["Content-Type"] = "text/event-stream; charset=utf-8"
+            self.headers["X-Accel-Buffering"] = "no"
+            await self.start(send)
+        await send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def _fill_silence(self, send: Send) -> None:
+        while self._asked.is_streamed:
+            silence = time.monotonic() - self._sent_at
+            if silence >= QUIET_SECONDS:
+                await self._send(send, COMMENT)
+            else:
+                await asyncio.sleep(QUIET_SECONDS - silence)
+
+
+def _event(body: Mapping[str, object]) -> bytes:
+    return b"data: %b\n\n" % msgspec.json.encode(body)
+
+
+def _error_of_refusal(refused: Refused) -> ApiError:
+    sentence = str(refused)
+    match refused:
+        case OverLimit(is_brief=True) | TooMany():
+            return ApiError(429, sentence, "rate_limit_exceeded", None, RETRY_AFTER)
+        case OverLimit(resets_at=resets_at):
+            seconds = _seconds_until(resets_at) if resets_at else None
+            return ApiError(429, sentence, "insufficient_quota", None, seconds)
+        case Restarting():
+            return ApiError(503, sentence, None, None, RETRY_AFTER)
+        case NotPermitted():
+            return ApiError(403, sentence, "api_not_allowed")
+    return ApiError(400, sentence, "invalid_request")
+
+
+def _seconds_until(moment: datetime) -> float:
+    return max(0.0, (moment - timezone.now()).total_seconds())
+
+
+def _error_of(completion: Completion) -> ApiError | None:
+    """Return the error to send if the answer is not whole."""
+    if completion.stopped:
+        if completion.ending is Ending.INTERRUPTED:
+            return ApiError(503, completion.stopped, None, None, RETRY_AFTER)
+        return ApiError(403, completion.stopped, "access_revoked")
+    if error := completion.answer.reply.error:
+        return _error_of_upstream(error)
+    if all(choice.ending in WHOLE for choice in completion.answer.choices):
+        return None
+    if completion.ending is Ending.OVER_BUDGET:
+        return None  # its finish_reason is `length`
+    return ApiError(502, CUT_OFF, "cut_off")
+
+
+def _error_of_upstream(error: UpstreamError) -> ApiError:
+    if error.exceeds_context:
+        return ApiError(400, error.message, "context_length_exceeded", "messages")
+    status = STATUSES.get(error.kind, HTTPStatus.BAD_GATEWAY)
+    said = f"{FAILED}: {error.message}" if status >= 500 and error.message else error.message
+    message = MESSAGES.get(error.kind) or said or f"{FAILED}."
+    code = CODES.get(status) or error.code or error.kind.value
+    return ApiError(status, message, code, error.param or None, error.retry_after)

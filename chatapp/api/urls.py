@@ -1,0 +1,11 @@
+"""URLs of the API."""
+
+from django.urls import path
+
+from chatapp.api import views
+
+urlpatterns = [
+    path("models", views.models, name="api-models"),
+    path("chat/completions", views.chat_completions, name="api-chat-completions"),
+    path("<path:rest>", views.not_found, name="api-not-found"),
+]

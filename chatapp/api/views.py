@@ -1,0 +1,76 @@
+"""Views of the API. They check a request in a thread; the response is written on the event loop."""
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+
+from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+
+from chatapp.api.authentication import authenticate
+from chatapp.api.bodies import ChatRequest
+from chatapp.api.completions import DATABASE_AWAY, RETRY_AFTER, CompletionResponse
+from chatapp.api.model_list import ModelsResponse
+from chatapp.api.responses import ApiError, error_response
+from chatapp.models.accounts.access_tokens import Scope
+
+logger = logging.getLogger(__name__)
+
+View = Callable[[HttpRequest], HttpResponse]
+
+NOT_FOUND = "The API has only GET /api/v1/models and POST /api/v1/chat/completions."
+TOO_LARGE = "The request is too large."
+
+
+def with_json_errors(method: str) -> Callable[[View], View]:
+    """Take requests with this method only, and answer errors as OpenAI does.
+
+    No CSRF token is needed, because no cookie authenticates.
+    """
+
+    def decorator(view: View) -> View:
+        @csrf_exempt
+        @never_cache
+        @wraps(view)
+        def view_with_json_errors(request: HttpRequest) -> HttpResponse:
+            try:
+                if request.method != method:
+                    raise ApiError(405, f"Use {method}.", "method_not_allowed")
+                return view(request)
+            except ApiError as error:
+                response = error_response(error)
+            except RequestDataTooBig:
+                response = error_response(ApiError(413, TOO_LARGE, "request_too_large"))
+            except (OperationalError, InterfaceError) as error:
+                logger.error("The database can't be reached: %s", error)
+                away = ApiError(503, DATABASE_AWAY, None, None, RETRY_AFTER)
+                response = error_response(away)
+            if response.status_code == 405:
+                response.headers["Allow"] = method
+            return response
+
+        return view_with_json_errors
+
+    return decorator
+
+
+@with_json_errors("GET")
+def models(request: HttpRequest) -> HttpResponse:
+    """List the models that the token's person may use."""
+    return ModelsResponse(authenticate(request, Scope.MODELS).user_id)
+
+
+@with_json_errors("POST")
+def chat_completions(request: HttpRequest) -> HttpResponse:
+    """Let a model answer."""
+    token = authenticate(request, Scope.CHAT)
+    return CompletionResponse(token, ChatRequest.of(request.body))
+
+
+@csrf_exempt
+def not_found(request: HttpRequest, rest: str) -> HttpResponse:
+    """Answer as JSON also where there is nothing."""
+    return error_response(ApiError(404, NOT_FOUND, "not_found"))

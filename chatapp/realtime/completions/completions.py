@@ -1,0 +1,245 @@
+"""Sends requests of people's scripts to models; `Completions` knows those that are running."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
+from functools import partial
+from uuid import UUID, uuid4
+
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, transaction
+from django.utils import timezone
+
+from chatapp import metrics
+from chatapp.models import ModelChoice, Refused, Upstream, Usage
+from chatapp.models.billing.usage import milliseconds
+from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
+from chatapp.realtime.completions.requests import REVOKED, ApiRequest, Asked
+from chatapp.realtime.generation import stored
+from chatapp.realtime.generation.fallback import Fallbacks
+from chatapp.realtime.generation.retries import RequestFailed, with_retries
+from chatapp.realtime.generation.unsaved import UnsavedAnswer, book
+from chatapp.upstream.client import UpstreamClient
+from chatapp.upstream.wire.errors import UpstreamError
+from chatapp.upstream.wire.events import Event, UsageOptionRefused
+from chatapp.upstream.wire.parameter_refusals import refusal_of
+from chatapp.upstream.wire.reply import Ending
+
+logger = logging.getLogger(__name__)
+
+BOOK_AGAIN_SECONDS = 0.5
+RESTARTING = "The server is restarting. Send the request again in a moment."
+LAST_SECONDS = 5.0  # to book what stopped requests cost
+TOO_MANY = "You have {} requests running already. Wait for one to finish."
+
+Take = Callable[[list[Event]], Awaitable[None]]  # takes the events of one read
+
+
+_booking: set[asyncio.Task[None]] = set()  # keeps references, as their callers may leave
+
+
+class Restarting(Refused):
+    """This process is about to stop."""
+
+
+class TooMany(Refused):
+    """The person has too many requests running."""
+
+
+class Completion:
+    """One request and the answer to it. Await `run` once; `stop` may be called at any time."""
+
+    def __init__(self, request: ApiRequest, client: UpstreamClient) -> None:
+        self.request = request
+        self.answer = UnsavedAnswer(client, request.reservation)
+        self.usage = Usage.nothing()  # once `run` has returned
+        self.stopped = ""  # a sentence that says why it was stopped
+        self.ending = Ending.ABANDONED
+        self._client = client
+        self._fallbacks = Fallbacks(request, ApiRequest.of_model, ApiRequest.take_over)
+        self._deadline: asyncio.Timeout | None = None
+        self._stopped_as = Ending.ABANDONED
+        self._started_at = time.monotonic()
+        self._first_token: float | None = None
+
+    async def run(self, take: Take) -> None:
+        """Read the answer; call `take` with its events. What it cost is booked in any case.
+
+        Whoever cancels this closes the upstream request at once.
+        """
+        try:
+            async with asyncio.timeout(self._seconds_left) as self._deadline:
+                await with_retries(partial(self._ask, take), _wait_quietly, self._fall_back)
+            over = self.answer.is_over_budget
+            self.ending = Ending.OVER_BUDGET if over else self.answer.reply.ending
+        except TimeoutError:
+            self.stopped, self.ending = self.stopped or REVOKED, self._stopped_as
+        finally:
+            self._deadline = None
+            booking = asyncio.create_task(self._book())
+            _booking.add(booking)
+            booking.add_done_callback(_booking.discard)
+            await asyncio.shield(booking)
+
+    def stop(self, sentence: str, ending: Ending) -> None:
+        """Close the upstream request and let `run` return."""
+        if self._deadline and not self.stopped:
+            self.stopped, self._stopped_as = sentence, ending
+            self._deadline.reschedule(asyncio.get_running_loop().time())
+
+    @property
+    def has_arrived(self) -> bool:
+        return any(choice.has_arrived for choice in self.answer.choices)
+
+    @property
+    def _seconds_left(self) -> float | None:
+        expires_at = self.request.asked.token.expires_at
+        return (expires_at - timezone.now()).total_seconds() if expires_at else None
+
+    async def _ask(self, take: Take) -> None:
+        """Send the request once. Raises `RequestFailed` if it failed before anything arrived."""
+        request, answer, options = self.request, self.answer, self.request.options
+        answer.cost.end_try(answer.choices)
+        asked = answer.ask(request.upstream, request.model, request.history, options)
+        async with aclosing(asked) as batches:
+            async for events in batches:
+                self._look_at(events)
+                await answer.budget.grow()
+                await take(events)
+        error = answer.reply.error
+        if self.has_arrived or (error is None and answer.reply.ending is not Ending.CUT_OFF):
+            return
+        if error and await self._is_respelled(error):
+            await self._ask(take)
+            return
+        raise RequestFailed(error)
+
+    def _look_at(self, events: list[Event]) -> None:
+        if any(isinstance(event, UsageOptionRefused) for event in events):
+            self.request.upstream.takes_usage_option = False
+        if self._first_token is None and self.has_arrived:
+            self._first_token = self._seconds
+            name = self.request.upstream.name
+            metrics.time_to_first_token.labels(name).observe(self._first_token)
+
+    async def _is_respelled(self, error: UpstreamError) -> bool:
+        """Learn which fields the model refuses; return whether all have another name."""
+        upstream, model = self.request.upstream, self.request.model
+        refusal = refusal_of(error, self.request.options.parameters)
+        if (
+            refusal is None
+            or refusal.of_value
+            or not upstream.has_other_names(model, refusal.fields)
+        ):
+            return False
+        upstream.learn_refusals(model, refusal.fields)
+        await stored(partial(Upstream.remember_refusals, upstream.pk, model, refusal.fields))
+        return upstream.has_other_names(model, refusal.fields)
+
+    async def _fall_back(self, error: UpstreamError | None) -> bool:
+        """Go on with a fallback of the model that failed; return whether there is one."""
+        spent = self.answer.cost.usage(self.answer.choices)
+        spent.ending = self.answer.reply.ending
+        request = await self._fallbacks.next(error, spent)
+        if request is None:
+            return False
+        self.request = request
+        self.answer = UnsavedAnswer(self._client, request.reservation)
+        return True
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._started_at
+
+    async def _book(self) -> None:
+        upstream = self.request.upstream
+        metrics.endings.labels(upstream.name, self.ending).inc()
+        self.usage = self.answer.cost.usage(self.answer.choices)
+        self.usage.ending = self.ending
+        self.usage.first_token_ms = milliseconds(self._first_token)
+        self.usage.duration_ms = milliseconds(self._seconds)
+        while True:
+            try:
+                await stored(self._store)
+            except (OperationalError, InterfaceError) as error:
+                logger.error("The usage of a request waits for the database: %s", error)
+                await asyncio.sleep(BOOK_AGAIN_SECONDS)
+            else:
+                return
+
+    @transaction.atomic
+    def _store(self) -> None:
+        request = self.request
+        upstream, error = request.upstream, self.answer.reply.error
+        asked_by = (request.pk, request.asked.person, upstream, request.model)
+        book(partial(self.usage.of_request, *asked_by), upstream)
+        if self.ending in FAILURES:
+            UpstreamFailure.count_one(upstream.pk, error.kind if error else self.ending)
+        if not upstream.takes_usage_option:
+            Upstream.objects.filter(pk=upstream.pk).update(takes_usage_option=False)
+
+
+async def _wait_quietly(_error: UpstreamError, _seconds: float, _number: int) -> None:
+    """Say nothing about a retry: a script waits for the answer or the last error."""
+
+
+class Completions:
+    """The requests of scripts that run in this process."""
+
+    def __init__(self, process: UUID, client: UpstreamClient) -> None:
+        self._process = process
+        self._client = client
+        self._running: dict[Completion, asyncio.Task[object]] = {}
+        self._has_ended = False
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    async def begin(self, asked: Asked, choice: ModelChoice) -> Completion:
+        """Reserve budget for a request and return it, to be run. Raises `Refused`."""
+        if self._has_ended:
+            raise Restarting(RESTARTING)
+        most = settings.CHATAPP_REPLIES_PER_PERSON
+        mine = [one for one in self._running if one.request.asked.person == asked.person]
+        if len(mine) >= most:
+            raise TooMany(TOO_MANY.format(most))
+        key = uuid4()
+        try:
+            request = await stored(partial(ApiRequest.begin, asked, choice, self._process, key))
+        except asyncio.CancelledError:  # the thread may have reserved it all the same
+            await stored(partial(ApiRequest.forget, key))
+            raise
+        return Completion(request, self._client)
+
+    @contextmanager
+    def running(self, completion: Completion) -> Iterator[None]:
+        """Count the completion as running, until its answer has been sent."""
+        task = asyncio.current_task()
+        assert task
+        self._running[completion] = task
+        try:
+            yield
+        finally:
+            del self._running[completion]
+
+    async def recheck_access(self, people: set[int] | None) -> None:
+        """Stop the requests of those who may not send them any more; None means everybody's."""
+        for one in list(self._running):
+            if people is None or one.request.asked.person in people:
+                try:
+                    await database_sync_to_async(one.request.check)()
+                except Refused as refused:
+                    one.stop(str(refused), Ending.ABANDONED)
+
+    async def end(self, seconds: float) -> None:
+        """Accept no more requests, give those running some time, then stop them."""
+        self._has_ended = True
+        if self._running:
+            await asyncio.wait(self._running.values(), timeout=seconds)
+        for one in list(self._running):
+            one.stop(RESTARTING, Ending.INTERRUPTED)
+        if self._running:
+            await asyncio.wait(self._running.values(), timeout=LAST_SECONDS)

@@ -1,0 +1,161 @@
+"""What a person's script asks of a model, and the budget for it."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from chatapp.models import AccessToken, Installation, ModelChoice, Refused, Upstream, Usage
+from chatapp.models.billing import handing_over, reservations
+from chatapp.models.billing.budget_accounts import settle
+from chatapp.models.billing.context_windows import context_window
+from chatapp.models.billing.reservations import Reservation
+from chatapp.models.conversations.failed_models import FailedModel
+from chatapp.models.conversations.takeovers import TOO_LONG
+from chatapp.models.platform.upstream_failures import UpstreamFailure
+from chatapp.realtime.generation.unsaved import OF_REPLIES
+from chatapp.upstream.wire.chat_parameters import output_limit_in
+from chatapp.upstream.wire.dialects import RequestOptions
+from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
+from chatapp.upstream.wire.history import History
+
+REVOKED = "This token was revoked or has expired, or its account was deactivated."
+SWITCHED_OFF = "An administrator has not allowed you to use the API."
+TOO_MANY_CHOICES = "n can be {} at most for this model."
+
+
+class NotPermitted(Refused):
+    """The token or its person may not use the API (any more)."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as a person's script sent it, apart from the model."""
+
+    token: AccessToken
+    history: History
+    parameters: Mapping[str, object]  # as a chat sets them
+    tools: Sequence[Mapping[str, object]] = ()
+    tool_choice: object = None
+    choices: int = 1
+
+    @property
+    def person(self) -> int:
+        return self.token.user_id
+
+    def check_permitted(self) -> None:
+        """Raise `NotPermitted` unless the token may still be used."""
+        token = AccessToken.objects.living().select_related("user").filter(pk=self.token.pk).first()
+        if token is None:
+            raise NotPermitted(REVOKED)
+        if not Installation.this().lets_use_api(token.user):
+            raise NotPermitted(SWITCHED_OFF)
+
+
+@dataclass
+class ApiRequest:
+    """A request to one model, which counts as a reply for limits. Its key is that of its usage."""
+
+    asked: Asked
+    upstream: Upstream
+    model: str
+    streamed_by: uuid.UUID  # the process
+    pk: uuid.UUID
+    began_at: datetime = field(default_factory=timezone.now)
+    is_limited: bool = False
+    reservation: Reservation | None = None
+
+    @classmethod
+    def begin(
+        cls, asked: Asked, choice: ModelChoice, process: uuid.UUID, key: uuid.UUID
+    ) -> "ApiRequest":
+        """Reserve budget for the request. Raises `Refused`."""
+        asked.check_permitted()
+        upstream = Upstream.offering(choice, asked.person)
+        request = cls(asked, upstream, choice.name, process, key)
+        most = request.upstream.parameters.get("n", 1)
+        if asked.choices > most:
+            raise Refused(TOO_MANY_CHOICES.format(most))
+        with transaction.atomic():
+            request.reserve()
+        return request
+
+    @staticmethod
+    @transaction.atomic
+    def forget(key: uuid.UUID) -> None:
+        """Release what was reserved for a request that is not sent."""
+        settle([Usage(message_id=key)])
+
+    @property
+    def upstream_id(self) -> int:
+        return self.upstream.pk
+
+    @property
+    def history(self) -> History:
+        return self.asked.history
+
+    @property
+    def options(self) -> RequestOptions:
+        """The tools and parameters of the request, within the administrator's rules.
+
+        What an administrator sets for all requests holds here too, except what serves replies only.
+        """
+        wanted = self.asked.parameters
+        parameters = self.upstream.parameters_for(self.model, wanted)
+        for name in OF_REPLIES:
+            if name not in wanted:
+                parameters.pop(name, None)
+        if self.asked.tool_choice is not None:
+            parameters["tool_choice"] = self.asked.tool_choice
+        if self.asked.choices > 1:
+            parameters["n"] = self.asked.choices
+        return RequestOptions(self.asked.tools, parameters)
+
+    def check(self) -> None:
+        """Raise `Refused` if the person may not ask the model any more."""
+        self.asked.check_permitted()
+        Upstream.offering(ModelChoice(self.upstream.pk, self.model), self.asked.person)
+
+    def of_model(self, choice: ModelChoice) -> "ApiRequest":
+        """Return the request as another model would be asked it. Raises `Refused`."""
+        upstream = Upstream.offering(choice, self.asked.person)
+        asked = replace(self, upstream=upstream, model=choice.name, reservation=None)
+        most = context_window(upstream, choice.name)
+        if most and asked.size.tokens(BYTES_PER_TOKEN, MIDDLE) > most:
+            raise Refused(TOO_LONG)
+        return asked
+
+    def take_over(
+        self, other: "ApiRequest", failed: FailedModel, spent: Usage
+    ) -> "ApiRequest | None":
+        """Move the budget to another model, and return the request to go on with.
+
+        `spent` is what the model that failed cost. Raises `OverLimit`, and changes nothing.
+        """
+        spent.message_id, spent.kind = uuid.uuid4(), Usage.Kind.API
+        with transaction.atomic():
+            person = self.asked.person
+            spent.charge(person, self.upstream, self.model, asked_at=self.began_at)
+            handing_over.release(self.pk, spent, person, other.upstream_id, other.model)
+            other.reserve()
+            UpstreamFailure.count_one(failed.upstream, failed.kind)
+        return other
+
+    def reserve(self) -> None:
+        """Reserve budget for it, in a transaction. Raises `OverLimit`."""
+        options = self.options
+        most = output_limit_in(options.parameters)
+        admitted = reservations.admit(
+            self.asked.person,
+            [self],
+            lambda request: request.size.upper_tokens,
+            lambda _: most * options.choices if most else None,
+        )
+        self.reservation = admitted.get(self.pk)
+
+    @property
+    def size(self) -> PromptSize:
+        return PromptSize.of(self.history, self.asked.tools)

@@ -45,7 +45,7 @@ def authenticate(request: HttpRequest, scope: Scope) -> AccessToken:
     token = AccessToken.find(secret.strip())
     if token is None:
         if wrong_tokens[_network(request)].take() < 0:
-            raise ApiError(429, TOO_MANY_WRONG, "too_manywrong_tokens", None, WRONG_SECONDS)
+            raise ApiError(429, TOO_MANY_WRONG, "too_many_wrong_tokens", None, WRONG_SECONDS)
         raise ApiError(401, WRONG, "invalid_api_key")
     if not Installation.this().lets_use_api(token.user):
         raise ApiError(403, SWITCHED_OFF, "api_not_allowed")

@@ -1,5 +1,7 @@
 """Views of a chat's settings: the panel beside the thread."""
 
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -7,17 +9,18 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods
 
 from chatapp.chat import thread_views
-from chatapp.chat.form_fields import ModelField
+from chatapp.chat.form_fields import ModelField, models_in
+from chatapp.chat.forms import DraftField, SettingsForm
 from chatapp.chat.queries import number_of, uuid_of
 from chatapp.chat.views import meter_figures
-from chatapp.library.presets.parameter_form import ParameterForm
 from chatapp.models import (
     ChatSettings,
     Conversation,
     Memory,
+    ModelChoice,
     Preset,
     PresetVersion,
     Refused,
@@ -27,12 +30,19 @@ from chatapp.models import (
 from chatapp.realtime.worker import worker
 
 
-@require_GET
+@require_http_methods(["GET", "POST"])
 @never_cache
 @login_required
 def of_new_chat(request: HttpRequest) -> HttpResponse:
-    """The panel of a chat that is not stored yet: its fields are sent with the first prompt."""
-    return _panel(request, None, _with_preset(request, ChatSettings()))
+    """The panel of a chat that is not stored yet: its fields are sent with the first prompt.
+
+    A POST has these fields, and is answered with those of another model.
+    """
+    assert isinstance(request.user, User)
+    settings = _with_preset(request, ChatSettings())
+    form = SettingsForm(request.POST)
+    is_wrong = request.method == "POST" and not _apply(form, settings, request.user)
+    return _panel(request, None, settings, form if is_wrong else None)
 
 
 @require_http_methods(["GET", "POST"])
@@ -41,36 +51,58 @@ def of_new_chat(request: HttpRequest) -> HttpResponse:
 def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The panel of a stored chat. What it saves applies from the next prompt on.
 
-    With `preset` in the query, it shows the content of that preset, not saved yet.
+    With `preset` in the query, it shows the content of that preset, not saved yet; with `show`,
+    the fields of another model.
     """
     assert isinstance(request.user, User)
     conversation = thread_views.own(request, pk)
     if request.method == "GET":
         return _panel(request, conversation, _with_preset(request, ChatSettings.of(conversation)))
-    form = ParameterForm(request.POST)
+    form = SettingsForm(request.POST)
     with transaction.atomic():
         settings = ChatSettings.of(Conversation.held(request.user, pk))
+        before = settings.digest
         chosen = _chosen_preset(request.user, request.POST.get("preset", ""))
         number = number_of(request.POST.get("version", ""))
         settings.preset_version = _version(chosen, number) if chosen else None
-        if settings.is_readable(request.user):
-            if not form.is_valid():
-                return _panel(request, conversation, settings, form)
-            settings.set_own(form.cleaned_data["system_prompt"], form.parameters)
-        else:
-            settings.system_prompt = settings.parameters = None
+        if not _apply(form, settings, request.user):
+            return _panel(request, conversation, settings, form, is_unsaved=True)
+        if "show" in request.GET:
+            is_unsaved = settings.digest != before
+            return _panel(request, conversation, settings, is_unsaved=is_unsaved)
         settings.store()
     worker().conversation_changed(request.user.pk, pk)
     return _panel(request, conversation, settings, is_saved=True)
 
 
+def _apply(form: SettingsForm, settings: ChatSettings, user: User) -> bool:
+    """Set what the form has; return whether it is valid."""
+    if not settings.is_readable(user):
+        settings.own = {}
+        return True
+    is_valid = form.is_valid()
+    if draft := form.cleaned_data.get("draft"):
+        settings.own = draft
+    if not is_valid:
+        return False
+    clean = form.cleaned_data
+    try:
+        settings.set_own(clean["system_prompt"], form.parameters, clean["settings_of"])
+    except Refused as refused:
+        form.add_error(None, str(refused))
+    return not form.errors
+
+
 def _with_preset(request: HttpRequest, settings: ChatSettings) -> ChatSettings:
-    """Return the settings with the newest version of the preset in the query, if it names one."""
+    """Return the settings with the newest version of the preset in the query, if it names one.
+
+    Then its models have nothing of their own.
+    """
     assert isinstance(request.user, User)
-    if (named := request.GET.get("preset")) is not None:
+    if (named := (request.POST or request.GET).get("preset")) is not None:
         preset = _chosen_preset(request.user, named)
         settings.preset_version = preset.newest if preset else None
-        settings.system_prompt = settings.parameters = None
+        settings.own = {}
     return settings
 
 
@@ -86,29 +118,64 @@ def _version(preset: Preset, number: int) -> PresetVersion:
     return shown or preset.newest
 
 
-def _changes(request: HttpRequest, settings: ChatSettings) -> list[str]:
-    """Return what the model in the query gets differently from what is set, and why."""
-    assert isinstance(request.user, User)
-    model = ModelField(required=False).to_python((request.POST or request.GET).get("model"))
-    if model is None:
-        return []
-    try:
-        upstream = Upstream.offering(model, request.user.pk)
-    except Refused:
-        return []
-    changes = upstream.bounded_for(model.name, settings.sent_parameters).changes
-    return [change.reason for change in changes]
+def _offered(models: Iterable[ModelChoice], user: User) -> dict[ModelChoice, Upstream]:
+    """Return those of the models that the person may use, each with its upstream."""
+    found = {}
+    for model in models:
+        with suppress(Refused):
+            found[model] = Upstream.offering(model, user.pk)
+    return found
+
+
+def _names(offered: Mapping[ModelChoice, Upstream], settings: ChatSettings) -> dict[str, str]:
+    """Return whose settings can be shown, by the model's value, with its name."""
+    names = {"": "All models"}
+    for model, upstream in offered.items():
+        name = upstream.named_models.get(model.name) or model.name
+        if name in names.values():
+            name = f"{name} ({upstream.name})"
+        names[str(model)] = name
+    for value in settings.by_model or ():
+        if value in names:
+            names[value] += " (own settings)"
+    return names
+
+
+def _changes(offered: Mapping[ModelChoice, Upstream], settings: ChatSettings) -> list[str]:
+    """Return what these models get differently from what is set, and why."""
+    changes = {
+        model: upstream.bounded_for(model.name, settings.for_model(model).sent_parameters).changes
+        for model, upstream in offered.items()
+    }
+    return [
+        f"{model.name}: {change.reason}" if len(offered) > 1 else change.reason
+        for model, some in changes.items()
+        for change in some
+    ]
 
 
 def _panel(
     request: HttpRequest,
     conversation: Conversation | None,
     settings: ChatSettings,
-    form: ParameterForm | None = None,
+    form: SettingsForm | None = None,
     *,
     is_saved: bool = False,
+    is_unsaved: bool = False,
 ) -> HttpResponse:
     assert isinstance(request.user, User)
+    parse = ModelField(required=False).to_python
+    chosen = _offered(models_in(request), request.user)
+    own = _offered(filter(None, map(parse, settings.by_model or ())), request.user)
+    names = _names(chosen | own, settings) if len(chosen) > 1 or own else {}
+    query = request.POST or request.GET
+    # Fields that could not be applied are shown again.
+    shown = parse(query.get("settings_of" if form else "show_of"))
+    if form and shown:
+        names.setdefault(str(shown), shown.name)
+    if str(shown) not in names:
+        shown = None
+    content = settings.for_model(shown)
     presets = Preset.objects.to_choose(request.user)
     if settings.preset and settings.preset not in presets:
         presets.append(settings.preset)
@@ -118,11 +185,14 @@ def _panel(
         "presets": presets,
         "may_change": settings.is_readable(request.user),
         "files": settings.preset_version.files if settings.preset_version else [],
-        "changes": _changes(request, settings),
-        "form": form or ParameterForm.of(settings.instructions, settings.sent_parameters),
+        "models": names,
+        "shown": str(shown or ""),
+        "draft": DraftField.signed(settings.own),
+        "changes": _changes(_offered([shown], request.user) if shown else chosen, settings),
+        "form": form or SettingsForm.of(content.instructions, content.sent_parameters),
         "composer": conversation is None,
         "is_saved": is_saved,
-        "is_unsaved": "preset" in request.GET,
+        "is_unsaved": is_unsaved or "preset" in request.GET,
         "has_memory": bool(Memory.instructions_of(request.user.pk)),
     }
     if conversation and is_saved:

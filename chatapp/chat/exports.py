@@ -28,6 +28,7 @@ from chatapp.models import (
     Message,
     PresetVersion,
     RequestSettings,
+    Upstream,
     User,
     audit,
 )
@@ -160,8 +161,20 @@ def _conversation_record(conversation: Conversation) -> dict[str, object]:
         "preset": _preset_record(settings.preset_version),
         "system_prompt": settings.system_prompt,
         "parameters": settings.parameters,
+        "model_settings": _model_settings(settings),
         **_left_out(conversation),
     }
+
+
+def _model_settings(settings: ChatSettings) -> list[dict[str, object]]:
+    """Return in what models of the chat depart from it."""
+    own = {value.partition("/")[::2]: values for value, values in (settings.by_model or {}).items()}
+    found = Upstream.objects.filter(pk__in={upstream for upstream, _ in own})
+    names = {str(pk): name for pk, name in found.values_list("pk", "name")}
+    return [
+        {"upstream": names.get(upstream, ""), "model": model, **values}
+        for (upstream, model), values in own.items()
+    ]
 
 
 def _left_out(conversation: Conversation) -> dict[str, object]:

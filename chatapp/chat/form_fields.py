@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django import forms
+from django.http import HttpRequest
 
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import ModelChoice
@@ -45,6 +46,14 @@ class ModelsField(forms.CharField):
         if len(chosen) >= MAX_AT_ONCE:
             raise forms.ValidationError(f"Choose {MAX_AT_ONCE} models at most.")
         return chosen
+
+
+def models_in(request: HttpRequest) -> list[ModelChoice]:
+    """Return the models that the page's composer will ask; what can't be used is left out."""
+    query = request.POST or request.GET
+    values = [query.get("model", ""), *query.get("others", "").splitlines()]
+    found = dict.fromkeys(map(ModelField(required=False).to_python, values[:MAX_AT_ONCE]))
+    return [model for model in found if model]
 
 
 class FilesField(forms.CharField):

@@ -10,8 +10,15 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
+from django.core import signing
 
-from chatapp.chat.form_fields import FilesField, ModelField, ModelsField, NamesField
+from chatapp.chat.form_fields import (
+    OUT_OF_DATE,
+    FilesField,
+    ModelField,
+    ModelsField,
+    NamesField,
+)
 from chatapp.library.presets.parameter_form import ParameterForm
 from chatapp.models import (
     Continuation,
@@ -74,6 +81,39 @@ class ShownThread:
     summary: bool = False
 
 
+class DraftField(forms.CharField):
+    """What was set for a chat before, as `ChatSettings.own`. Signed, so it is valid; None if the
+    page sends none."""
+
+    SALT = "chat settings"
+
+    @classmethod
+    def signed(cls, own: dict[str, Any]) -> str:
+        return signing.dumps(own, salt=cls.SALT, compress=True)
+
+    def clean(self, value: str | None) -> Any:
+        try:
+            return signing.loads(value, salt=self.SALT) if value else None
+        except signing.BadSignature:
+            raise forms.ValidationError(OUT_OF_DATE) from None
+
+
+class SettingsForm(ParameterForm):
+    """What the panel of a chat's settings sends: the fields of one model or of all."""
+
+    settings_of = ModelField(required=False)  # None if the fields are for all models
+    draft = DraftField(required=False)  # of the others
+
+    @property
+    def own_settings(self) -> dict[str, Any]:
+        """What a `Prompt` has of it, or of the composer's controls if the panel was not opened."""
+        if "system_prompt" not in self.data:
+            return {"chosen": self.chosen}
+        names = ("system_prompt", "settings_of", "draft")
+        own = {name: self.cleaned_data[name] for name in names}
+        return {**own, "parameters": self.parameters}
+
+
 class AskForm(forms.Form):
     """Base of the forms that ask a model for a reply."""
 
@@ -98,7 +138,7 @@ class PromptForm(AskForm):
     project = forms.UUIDField(required=False)  # of a new conversation
     others = ModelsField(required=False)  # more models to reply side by side, one per line
     preset = forms.UUIDField(required=False)  # of a new conversation
-    settings: ParameterForm  # of a new conversation; set by `clean`
+    settings: SettingsForm  # of a new conversation; set by `clean`
 
     @property
     def chosen_models(self) -> list[ModelChoice]:
@@ -120,17 +160,9 @@ class PromptForm(AskForm):
         message, files = (self.cleaned_data.get(name) for name in ("message", "attached"))
         if not (message or files or "message" in self.errors):
             self.add_error("message", NO_MESSAGE)
-        self.settings = ParameterForm({} if self.cleaned_data.get("conversation") else self.data)
+        self.settings = SettingsForm({} if self.cleaned_data.get("conversation") else self.data)
         for sentences in self.settings.errors.values():
             self.add_error(None, sentences)
-
-    @property
-    def _own_settings(self) -> dict[str, Any]:
-        """What the panel of a new chat sends, or the composer's controls if it was not opened."""
-        if "system_prompt" not in self.settings.data:
-            return {"chosen": self.settings.chosen}
-        system_prompt = self.settings.cleaned_data["system_prompt"]
-        return {"system_prompt": system_prompt, "parameters": self.settings.parameters}
 
     def parsed(self, model: ModelChoice, *others: ModelChoice) -> Prompt:
         clean = self.cleaned_data
@@ -145,7 +177,7 @@ class PromptForm(AskForm):
             others=others,
             files=clean["attached"],
             preset=clean["preset"],
-            **self._own_settings,
+            **self.settings.own_settings,
         )
 
 
@@ -338,7 +370,7 @@ class WatchForm(forms.Form):
 
 FORMS = (
     PromptForm,
-    ParameterForm,
+    SettingsForm,
     ChooseForm,
     EditForm,
     ContinueForm,

@@ -1,7 +1,7 @@
 """Views that show what a model is sent: for the next prompt of a chat, and for a reply."""
 
 import json
-from collections.abc import Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
@@ -12,11 +12,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.chat import thread_views
-from chatapp.chat.form_fields import ModelField
+from chatapp.chat.form_fields import models_in
 from chatapp.chat.queries import uuid_of
 from chatapp.models import (
     ChatSettings,
+    Conversation,
     Message,
+    ModelChoice,
     Refused,
     RequestSettings,
     Turn,
@@ -38,17 +40,22 @@ SHOWN_CHARACTERS = 200_000
 @never_cache
 @login_required
 def next_request(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """What the chosen model will be sent with the next prompt."""
+    """What each of the chosen models will be sent with the next prompt."""
     assert isinstance(request.user, User)
     conversation = thread_views.own(request, pk)
-    model = ModelField(required=False).to_python(request.GET.get("model"))
-    if model is None:
-        return _shown(request, None, "Choose a model first.")
+    if not (models := models_in(request)):
+        return _shown(request, Shown(problem="Choose a model first."))
+    return _shown(request, *(_next(conversation, model, request) for model in models))
+
+
+def _next(conversation: Conversation, model: ModelChoice, request: HttpRequest) -> "Shown":
+    assert isinstance(request.user, User)
     try:
         upstream = Upstream.offering(model, request.user.pk)
-        asked_with = RequestSettings.now(ChatSettings.of(conversation), request.user)
+        settings = ChatSettings.of(conversation).for_model(model)
+        asked_with = RequestSettings.now(settings, request.user)
     except Refused as refused:
-        return _shown(request, None, str(refused))
+        return Shown(model, problem=str(refused))
     prompt = Message(
         conversation=conversation, role=Message.Role.USER, content=YOUR_MESSAGE, file_count=0
     )
@@ -60,7 +67,7 @@ def next_request(request: HttpRequest, pk: UUID) -> HttpResponse:
         tool_servers(upstream, request.user.pk, asked_with),
         asked_with,
     )
-    return _request_of(turn, request)
+    return _request_of(turn, request, model)
 
 
 @require_GET
@@ -90,27 +97,46 @@ def request_of_reply(request: HttpRequest, pk: UUID) -> HttpResponse:
         tool_servers(reply.upstream, request.user.pk, reply.request_settings),
         reply.request_settings,
     )
-    return _request_of(turn, request)
+    return _shown(request, _request_of(turn, request))
 
 
-def _request_of(turn: Turn, request: HttpRequest) -> HttpResponse:
+@dataclass(frozen=True)
+class Shown:
+    """A request as JSON, or why it can't be shown."""
+
+    model: ModelChoice | None = None
+    text: str = ""
+    problem: str = ""
+
+    @property
+    def beginning(self) -> str:
+        return self.text[:SHOWN_CHARACTERS]
+
+    @property
+    def left_out(self) -> int:
+        return len(self.text) - SHOWN_CHARACTERS
+
+    def download(self, request: HttpRequest) -> str:
+        """Return the address that downloads this request."""
+        query = request.GET.copy()
+        query.pop("others", None)
+        if self.model:
+            query["model"] = str(self.model)
+        query["download"] = "1"
+        return f"{request.path}?{query.urlencode()}"
+
+
+def _request_of(turn: Turn, request: HttpRequest, model: ModelChoice | None = None) -> Shown:
     assert isinstance(request.user, User)
     if turn.asked_with and not turn.asked_with.is_readable(request.user):
-        return _shown(request, None, NOT_READABLE)
-    return _shown(request, async_to_sync(shown_request)(turn, worker().unsupported))
+        return Shown(model, problem=NOT_READABLE)
+    body = async_to_sync(shown_request)(turn, worker().unsupported)
+    return Shown(model, json.dumps(body, ensure_ascii=False, indent=2))
 
 
-def _shown(
-    request: HttpRequest, body: Mapping[str, object] | None, problem: str = ""
-) -> HttpResponse:
-    text = json.dumps(body, ensure_ascii=False, indent=2) if body else ""
-    if "download" in request.GET and body:
+def _shown(request: HttpRequest, first: Shown, *others: Shown) -> HttpResponse:
+    if "download" in request.GET and first.text:
         headers = {"Content-Disposition": 'attachment; filename="request.json"'}
-        return HttpResponse(text, content_type="application/json", headers=headers)
-    context = {
-        "text": text[:SHOWN_CHARACTERS],
-        "left_out": len(text) - SHOWN_CHARACTERS,
-        "download": f"{request.get_full_path()}{'&' if request.GET else '?'}download=1",
-        "problem": problem,
-    }
-    return render(request, "chat/_request.html", context)
+        return HttpResponse(first.text, content_type="application/json", headers=headers)
+    shown = [(one, one.download(request)) for one in (first, *others)]
+    return render(request, "chat/_request.html", {"shown": shown})

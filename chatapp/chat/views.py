@@ -1,5 +1,6 @@
 """Views of the chat page and of its list of models."""
 
+import json
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
@@ -127,15 +128,21 @@ def _settings(
 def meter_figures(
     settings: ChatSettings, user: User, project: Project | None, *, takes_memory: bool
 ) -> dict[str, object]:
-    """Return what the meter at the composer needs of a chat's settings.
+    """Return what the meter at the composer needs of a chat's settings: by model, and under "" for
+    all others, the characters of the system message and the maximum output.
 
     The maximum output stays unknown to people who may not read the preset.
     """
     may_read = settings.is_readable(user)
+    figures = {}
+    for model in ("", *(settings.by_model or ())):
+        own = settings.for_model(model)
+        message = own.system_message(user, project, takes_memory=takes_memory)
+        most = own.sent_parameters.get("max_output_tokens") if may_read else None
+        figures[model] = [len(message), most]
     files = settings.preset_version.files if settings.preset_version else []
     return {
-        "system_message": settings.system_message(user, project, takes_memory=takes_memory),
-        "most_output": settings.sent_parameters.get("max_output_tokens") if may_read else None,
+        "meter_figures": json.dumps(figures),
         "preset_tokens": sum(one.tokens for one in files),
         "preset_has_images": any(one.has_images for one in files),
     }
@@ -312,7 +319,7 @@ def _to_begin_with(
     """
     given = (one.preselected for one in (preset, project) if one)
     choices = (*given, used, installation.default_choice)
-    return [f"{choice.upstream}/{choice.name}" for choice in choices if choice]
+    return [str(choice) for choice in choices if choice]
 
 
 def _suggestions(

@@ -7,6 +7,7 @@
 import { moveToPanel, touched } from "./draft-settings.js";
 import { fetchDialog } from "./fetched-dialogs.js";
 import { conversation } from "./page.js";
+import { follow, lead, refresh } from "./panel-models.js";
 import { tell } from "./toast.js";
 import { OURS } from "./untrusted-html.js";
 
@@ -22,6 +23,7 @@ function address() {
   const { url } = document.getElementById("composer-state").dataset;
   const page = new URL(url ? `${url}settings/` : opener().dataset.address, location);
   page.searchParams.set("model", document.getElementById("model").value);
+  page.searchParams.set("others", document.querySelector("#others input").value);
   return page.pathname + page.search;
 }
 
@@ -30,18 +32,11 @@ async function load() {
   isLoading = true;
   await fetchDialog(address(), "chat-settings", "#main").catch(() => tell(FAILED));
   isLoading = false;
-  if (panel() && !conversation()) moveToPanel();
+  if (!panel() || conversation()) return;
+  const isStarted = holder().querySelector("[name=draft]");
+  moveToPanel();
+  if (isStarted) refresh();
 }
-
-// Calls `pass` with a control's field at the composer and that in the panel.
-function eachControl(pass) {
-  for (const name of ["reasoning_effort", "web_search"]) {
-    const [ours, theirs] = [holder(), panel()].map((place) => place?.querySelector(`[name=${name}]`));
-    if (ours && theirs) pass(ours, theirs);
-  }
-}
-
-const follow = () => eachControl(({ value }, theirs) => (theirs.value = value));
 
 function catchUp() {
   if (!panel() || !conversation() || panel().dataset.digest === holder().dataset.digest) return;
@@ -63,6 +58,7 @@ document.addEventListener("click", async ({ target }) => {
   if (!target.closest?.(`[data-settings]${OURS}`)) return;
   const isShown = panel() && !panel().hidden;
   if (!panel()) await load();
+  else if (!isShown) refresh();
   show(!isShown);
 });
 
@@ -73,13 +69,12 @@ document.addEventListener("keydown", (event) => {
   show(false);
 }, true);
 
-document.addEventListener("chat:chosen", follow);
-
 document.addEventListener("input", ({ target }) => {
+  if (target.parentElement === holder()) follow();
   if (!target.name || target.name === "preset" || !target.closest("#chat-settings")) return;
   panel().dataset.unsaved = "";
   if (conversation()) return;
-  eachControl((ours, { value }) => (ours.value = value));
+  lead();
   touched();
 });
 

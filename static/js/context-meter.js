@@ -2,7 +2,7 @@
 // the last reply, counts what is typed by this chat's own characters per token, and is quiet while little
 // is filled. Fires `chat:filled` on the document when the share changes.
 
-import { chips, redraw } from "./attachments.js";
+import { chips } from "./attachments.js";
 import { box } from "./message-box.js";
 import { isStreaming } from "./page.js";
 import { OURS } from "./untrusted-html.js";
@@ -27,13 +27,14 @@ const last = (attribute) => Number([...document.querySelectorAll(
 function read() {
   const { context, tools, answer } = model()?.dataset ?? {};
   const [usual, least, most] = (answer ?? "0 1 Infinity").split(" ").map(Number);
-  const wanted = Number(meter().dataset.output);
+  const ofModels = JSON.parse(meter().dataset.figures);
+  const [system, wanted] = ofModels[select()?.value] ?? ofModels[""];
   const perToken = last("data-per-token") || CHARACTERS_PER_TOKEN;
   const used = state()?.dataset.used ?? last("data-context");
   known = {
     perToken,
     used: isStreaming() ? known.used : Number(used),
-    system: Math.ceil(Number(meter().dataset.system) / perToken),
+    system: Math.ceil(system / perToken),
     tools: Number(tools ?? 0),
     presetFiles: Number(meter().dataset.presetFiles),
     files: chips().reduce((sum, { dataset }) => sum + Number(dataset.tokens), 0),
@@ -77,19 +78,7 @@ function draw() {
 document.addEventListener("chat:typed", draw);
 for (const type of ["chat:files", "chat:shown"]) document.addEventListener(type, read);
 document.addEventListener("change", ({ target }) => target === select() && read());
-// The fields of a new chat's settings are sent with its first prompt; others count once they are saved.
-document.addEventListener("chat:chosen", () => {
-  const output = document.querySelector("[name=max_output_tokens]:is([form=composer], #settings-state > :enabled)");
-  if (!output) return;
-  meter().dataset.output = output.value;
-  read();
-});
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  const { system, output, presetFiles, images } = target.id === "chat-settings" ? target.dataset : {};
-  if (system !== undefined) {
-    Object.assign(meter().dataset, { system, output, presetFiles, images });
-    redraw(); // which reads, too
-  }
   if (target.matches?.(".reply-foot") || ["model-picker", "composer-state", "messages"].includes(target.id)) read();
 });
 document.addEventListener("beforetoggle", async ({ target, newState }) => {

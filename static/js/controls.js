@@ -6,31 +6,37 @@ import { touched } from "./draft-settings.js";
 import { conversation } from "./page.js";
 
 const FIXED = "Your administrator has fixed this for the model";
+const OWN = "The model has its own in the chat settings";
 
 const stateOf = (name) => document.querySelector(`#settings-state [name=${name}]`);
 const byId = (id) => document.getElementById(id);
+
+// What the chosen model has of its own.
+const own = () => JSON.parse(byId("settings-state").dataset.own ?? "{}")[model()?.value] ?? {};
+const fixedBy = (fixes, name) => (fixes !== undefined ? FIXED : name in own() ? OWN : "");
+const valueOf = (name) => own()[name] ?? stateOf(name).value;
 
 // What the settings of a model that lacks them say is kept.
 function draw() {
   const { efforts = "", searches, fixesEffort, fixesSearch } = model()?.dataset ?? {};
   const isReadable = stateOf("web_search") !== null;
-  show(byId("web-search"), byId("web-search"), searches !== undefined, fixesSearch !== undefined);
-  show(byId("effort").parentElement, byId("effort"), efforts !== "", fixesEffort !== undefined);
+  show(byId("web-search"), byId("web-search"), searches !== undefined, fixedBy(fixesSearch, "web_search"));
+  show(byId("effort").parentElement, byId("effort"), efforts !== "", fixedBy(fixesEffort, "reasoning_effort"));
   byId("controls").hidden = !isReadable || (searches === undefined && !efforts);
   if (!isReadable) return;
-  const isOn = fixesSearch !== undefined || (stateOf("web_search").value || searches) === "on";
+  const isOn = fixesSearch !== undefined || (valueOf("web_search") || searches) === "on";
   byId("web-search").setAttribute("aria-pressed", isOn);
   fillEfforts(efforts.split(" "), fixesEffort !== undefined);
 }
 
-function show(control, field, isThere, isFixed) {
+function show(control, field, isThere, fixed) {
   control.hidden = !isThere;
-  control.title = isFixed ? FIXED : "";
-  field.disabled = isFixed;
+  control.title = fixed;
+  field.disabled = fixed !== "";
 }
 
 function fillEfforts(efforts, isFixed) {
-  const chosen = isFixed ? efforts[0] : stateOf("reasoning_effort").value;
+  const chosen = isFixed ? efforts[0] : valueOf("reasoning_effort");
   const shown = isFixed ? efforts : ["", ...efforts, chosen];
   const options = [...byId("efforts").content.children].filter(({ value }) => shown.includes(value));
   byId("effort").replaceChildren(...options.map((option) => option.cloneNode(true)));
@@ -39,6 +45,7 @@ function fillEfforts(efforts, isFixed) {
 
 function choose(name, value) {
   stateOf(name).value = value;
+  stateOf(name).dispatchEvent(new Event("input", { bubbles: true })); // for the panel
   touched();
   if (!conversation()) return;
   byId("choose").setAttribute("hx-include", `#composer-state [name=conversation], #settings-state [name=${name}]`);

@@ -9,7 +9,8 @@ const tell = (name) => document.dispatchEvent(new Event(name));
 document.addEventListener("DOMContentLoaded", () => tell("chat:shown"));
 
 document.addEventListener("htmx:after:swap", ({ detail }) => {
-  if (detail.ctx.target?.id === "main") tell("chat:shown");
+  const { target, swap } = detail.ctx;
+  if (target?.id === "main" && swap !== "beforeend") tell("chat:shown"); // or it is a panel beside the chat
 });
 
 document.addEventListener("htmx:after:settle", ({ target }) => {

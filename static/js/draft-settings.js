@@ -6,16 +6,18 @@ import { conversation } from "./page.js";
 
 const holder = () => document.getElementById("settings-state");
 const preset = () => document.querySelector("#composer-state [name=preset]")?.value ?? "";
-const isTouched = () => "touched" in holder().dataset;
+export const isTouched = () => "touched" in holder().dataset;
 const fields = () =>
   [...form().elements].filter((one) => one.name && one.closest("#settings-state, #chat-settings"));
 
 let ofOthers = {}; // the settings of presets that the page doesn't show, by their ids
 
+export const draftFields = () =>
+  Object.fromEntries(fields().filter(({ disabled }) => !disabled).map(({ name, value }) => [name, value]));
+
 export function draftSettings() {
   if (conversation()) return undefined;
-  const own = fields().filter(({ disabled }) => !disabled).map(({ name, value }) => [name, value]);
-  const all = { ...ofOthers, ...(isTouched() && { [preset()]: Object.fromEntries(own) }) };
+  const all = { ...ofOthers, ...(isTouched() && { [preset()]: draftFields() }) };
   return Object.keys(all).length ? all : undefined;
 }
 
@@ -23,7 +25,10 @@ export function takeSettings(settings = {}) {
   if (conversation()) return;
   const { [preset()]: own, ...others } = settings;
   ofOthers = { ...others, ...ofOthers };
-  if (own && !isTouched()) write(own);
+  if (!own || isTouched()) return;
+  write(own);
+  if (own.draft) import("./panel-models.js").catch(() => {}); // counts them
+  if (own.settings_of) document.getElementById("settings-opener").click(); // they are of one model
 }
 
 // Sets fields, adding hidden ones for those that are not there. A person who may not read the preset has none.

@@ -1,6 +1,6 @@
 // Other models that also answer the next prompt, each in its own column. They are added in the model
 // sheet, listed above the message box, and sent with the prompt, one per line. Continuing with one of
-// the replies removes them.
+// the replies removes them. Fires `chat:models` on the document when they change.
 
 import { OURS } from "./untrusted-html.js";
 import { focusBox } from "./message-box.js";
@@ -15,11 +15,13 @@ const select = () => document.getElementById("model");
 const others = () => field().value.split("\n").filter(Boolean);
 
 function show(models) {
+  const before = `${others()}`;
   field().value = models.join("\n");
   place().querySelector("ul").replaceChildren(...models.map(chipOf));
   place().hidden = !models.length;
   document.getElementById("model-count").textContent = models.length ? `+ ${models.length} more` : "";
   sheet().toggleAttribute("data-full", models.length >= MAX_COUNT);
+  if (`${models}` !== before) document.dispatchEvent(new Event("chat:models"));
 }
 
 function chipOf(value) {

@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.conftest import LARGE, Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_chat_settings import open_panel, script, sent
+from tests.browser.test_several import add, expect_endings
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.live import Person, Server
 
@@ -102,6 +103,52 @@ def test_a_new_chat_keeps_what_is_chosen_and_every_tab_follows(
     assert body["messages"][0]["content"] == "Rhyme."
     assert "reasoning_effort" not in body
     assert body["web_search_options"] == {}
+
+
+def test_one_model_has_its_own_and_the_controls_are_for_all(
+    desk_there: Desk, gateway: FakeUpstream
+) -> None:
+    tab = desk_there.open()
+    choose_model(tab, LARGE)
+    add(tab, PLAIN)
+    panel = open_panel(tab)
+    whose = panel.get_by_label("Settings for")
+    whose.select_option(PLAIN)
+    expect(panel).to_contain_text("What you don't change here")
+    panel.get_by_label("Reasoning effort").select_option("low")
+    expect(effort(tab)).to_have_value("")
+    effort(tab).select_option("High effort")  # the panel shows all models, and follows
+    expect(panel).not_to_contain_text("What you don't change here")
+    expect(panel.get_by_label("Reasoning effort")).to_have_value("high")
+    expect(effort(tab)).to_have_value("high")
+    whose.select_option(label=f"{PLAIN} (own settings)")
+    expect(panel.get_by_label("Reasoning effort")).to_have_value("low")
+    panel.get_by_label("Temperature").fill("0.9")
+
+    tab.reload()
+    expect(panel).to_be_visible()
+    expect(whose.locator("option")).to_have_text(["All models", LARGE, f"{PLAIN} (own settings)"])
+    expect(panel.get_by_label("Reasoning effort")).to_have_value("high")
+    expect(effort(tab)).to_have_value("high")
+    add(tab, PLAIN)
+    for _ in range(2):
+        script(gateway)
+    tab.message.fill("Why?")
+    tab.send.click()
+    expect_endings(tab, "complete", "complete")
+    bodies = {one.body["model"]: one.body for one in gateway.chat_requests}
+    efforts = {name: body["reasoning_effort"] for name, body in bodies.items()}
+    assert efforts == {LARGE: "high", PLAIN: "low"}
+    assert bodies[PLAIN]["temperature"] == 0.9
+
+    whose.select_option(label=LARGE)
+    expect(panel).to_contain_text("What you don't change here")
+    panel.get_by_label("Reasoning effort").select_option("xhigh")
+    panel.get_by_role("button", name="Save").click()
+    expect(panel.get_by_role("status")).to_contain_text("Saved.")
+    expect(effort(tab)).to_be_disabled()
+    expect(effort(tab)).to_have_value("xhigh")
+    expect_accessible(tab.page)
 
 
 def test_what_an_administrator_fixed_is_shown_and_cannot_be_changed(

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.live import Person, Server
 
@@ -60,15 +61,54 @@ def column_button(tab: Tab, number: int, name: str) -> Locator:
     return columns(tab).nth(number).get_by_role("button", name=name)
 
 
-def talk(tab: Tab, upstream: FakeUpstream, names: tuple[str, ...] = NAMES[1:]) -> None:
+def talk(
+    tab: Tab,
+    upstream: FakeUpstream,
+    names: tuple[str, ...] = NAMES[1:],
+    *,
+    is_added: bool = False,
+) -> None:
     """Send one prompt to several models, which all answer with the same words."""
     for _ in range(len(names) + 1):
         upstream.script(role(), delta("So it is."), finish(), done())
-    for name in names:
+    for name in () if is_added else names:
         add(tab, name)
     tab.message.fill("Why?")
     tab.send.click()
     expect_endings(tab, *["complete"] * (len(names) + 1))
+
+
+def give_own_temperature(tab: Tab, name: str, temperature: str) -> None:
+    """Add a model that has another temperature than 0.2, which the other models have."""
+    tab.page.get_by_role("button", name="Chat settings").click()
+    panel = tab.page.get_by_role("complementary", name="Chat settings")
+    panel.get_by_label("System prompt").fill("Rhyme.")
+    panel.get_by_label("Temperature").fill("0.2")
+    chosen = panel.get_by_label("Settings for")
+    expect(chosen).to_be_hidden()
+    add(tab, name)
+    expect(chosen).to_be_visible()
+    chosen.focus()
+    chosen.select_option(name)
+    expect(panel).to_contain_text("What you don't change here is as for all models.")
+    expect(chosen).to_be_focused()
+    expect_accessible(tab.page)
+    expect(panel.get_by_label("System prompt")).to_have_value("Rhyme.")
+    panel.get_by_label("Temperature").fill(temperature)
+
+
+def expect_temperatures(tab: Tab, upstream: FakeUpstream, **temperatures: float) -> None:
+    """Check what these models were just sent, and what the page says that they will be sent."""
+    bodies = {one.body["model"]: one.body for one in upstream.chat_requests}
+    assert {name: body["temperature"] for name, body in bodies.items()} == temperatures
+    assert all(body["messages"][0]["content"] == "Rhyme." for body in bodies.values())
+    tab.page.get_by_role("button", name="Show request").click()
+    dialog = tab.page.get_by_role("dialog", name="Request")
+    for name, temperature in temperatures.items():
+        request = dialog.get_by_role("region", name=f"Request to {name} as JSON")
+        expect(request).to_contain_text(f'"temperature": {temperature}')
+    expect_accessible(tab.page)
+    tab.page.keyboard.press("Escape")
 
 
 def test_four_models_are_added_and_answer_side_by_side(desk: Desk, upstream: FakeUpstream) -> None:
@@ -170,7 +210,9 @@ def test_continuing_with_one_reply_goes_on_with_its_model_alone(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
     tab = desk.open()
-    talk(tab, upstream, ("beta",))
+    give_own_temperature(tab, "beta", "0.9")
+    talk(tab, upstream, ("beta",), is_added=True)
+    expect_temperatures(tab, upstream, alpha=0.2, beta=0.9)
     chosen = replies(tab).nth(1).get_attribute("data-reply")
     column_button(tab, 1, "Continue with this reply").click()
     expect(columns(tab)).to_have_count(0)
@@ -178,9 +220,11 @@ def test_continuing_with_one_reply_goes_on_with_its_model_alone(
     expect(tab.reply).to_contain_text("2 / 2")
     expect(tab.message).to_be_focused()
     expect_next_is_only(tab, "beta")
+    upstream.script(role(), delta("So it is."), finish(), done())
     tab.ask("And then?")
     tab.expect_ending("complete")
-    assert upstream.chat_requests[-1].body["model"] == "beta"
+    body = upstream.chat_requests[-1].body
+    assert (body["model"], body["temperature"]) == ("beta", 0.9)
     expect(columns(tab)).to_have_count(0)
     expect(tab.page.locator("#messages > article")).to_have_count(2)
     expect(tab.page.locator("#messages > article").first).to_have_attribute(

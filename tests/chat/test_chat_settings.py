@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
+from chatapp.chat.form_fields import OUT_OF_DATE
 from chatapp.chat.forms import ChooseForm, PromptForm
 from chatapp.models import (
     ChatSettings,
@@ -295,8 +296,8 @@ def test_a_new_chat_starts_from_a_preset(alices: Client, poet: Preset) -> None:
     assert f'name="preset" value="{poet.pk}"' in page
     assert "On spring" in page
     assert "Rhyme." in alices.get("/chat-settings/", {"preset": str(poet.pk)}).text
-    poet.change(poet.owner, 1, parameters={"max_output_tokens": 4321})
-    assert 'data-output="4321"' in alices.get("/", {"preset": str(poet.pk)}).text
+    poet.change(poet.owner, 1, parameters={"max_output_tokens": 9876543})
+    assert "9876543" in alices.get("/", {"preset": str(poet.pk)}).text
 
 
 def test_a_project_gives_its_preset_to_new_chats(alice: User, alices: Client, poet: Preset) -> None:
@@ -341,7 +342,7 @@ def test_a_chat_is_given_a_preset_and_departs_from_it(
 def test_what_a_person_may_only_use_is_shown_nowhere(
     bob: User, bobs: Client, poet: Preset, gateway: Upstream
 ) -> None:
-    poet.change(poet.owner, 1, parameters={"max_output_tokens": 4321})
+    poet.change(poet.owner, 1, parameters={"max_output_tokens": 9876543})
     poet.share(None, Level.USE, poet.owner)
     model = ModelChoice(gateway.pk, MODEL)
     turn = Prompt("Why?", model, preset=poet.pk).store(bob, uuid4())
@@ -356,7 +357,7 @@ def test_what_a_person_may_only_use_is_shown_nowhere(
         bobs.get(f"/replies/{turn.reply.pk}/request/", query),
     ]
     assert all(page.status_code == 200 for page in pages)
-    assert not any(secret in page.text for page in pages for secret in ("Rhyme.", "4321"))
+    assert not any(secret in page.text for page in pages for secret in ("Rhyme.", "9876543"))
     bobs.post(f"/c/{chat}/settings/", {"preset": str(poet.pk), "system_prompt": "Mine."})
     assert ChatSettings.of(turn.conversation).instructions == "Rhyme."
 
@@ -372,3 +373,107 @@ def test_what_a_person_could_only_use_stays_hidden_once_its_owner_is_erased(
     page = bobs.get(f"/replies/{turn.reply.pk}/request/", {"download": "1"}).text
     assert "Rhyme." not in page
     assert "not read its instructions" in page.replace("&#39;", "'")
+
+
+# Settings of single models
+
+
+@pytest.fixture
+def several(gateway: Upstream) -> Mapping[str, str]:
+    """What the composer says when two models are chosen."""
+    return {"model": f"{gateway.pk}/{MODEL}", "others": f"{gateway.pk}/second"}
+
+
+def hidden(page: str, name: str) -> str:
+    [field] = (one for one in parse(page).find_all("input", name=name))
+    return field.attributes["value"]
+
+
+def test_settings_for_are_offered_if_several_models_are_chosen(
+    alices: Client, chat: Conversation, several: Mapping[str, str]
+) -> None:
+    path = f"/c/{chat.pk}/settings/"
+    of_one = {"model": several["model"]}
+    assert parse(alices.get(path, of_one).text).find_all("option", value=several["model"]) == []
+    options = parse(alices.get(path, several).text).find_all("option")
+    values = [one.attributes["value"] for one in options]
+    assert [value for value in values if "/" in value] == list(several.values())
+
+
+def test_what_was_typed_is_kept_when_another_model_is_shown(
+    alices: Client, chat: Conversation, several: Mapping[str, str]
+) -> None:
+    path, second = f"/c/{chat.pk}/settings/", several["others"]
+    assert "data-unsaved" not in alices.post(f"{path}?show=on", several).text
+    page = alices.post(f"{path}?show=on", {**several, **SET, "show_of": second}).text
+    assert "data-unsaved" in page
+    assert not ChatSettings.objects.exists()
+    assert hidden(page, "settings_of") == second
+    assert 'value="0.5"' in page
+    fields = {"draft": hidden(page, "draft"), "settings_of": second, "show_of": second}
+    page = alices.post(path, {**several, **SET, **fields, "temperature": "0.9"}).text
+    assert "Saved." in page
+    settings = ChatSettings.of(chat)
+    assert (settings.instructions, settings.sent_parameters) == ("Rhyme.", {"temperature": 0.5})
+    assert settings.by_model == {second: {"parameters": {"temperature": 0.9}}}
+    assert "second (own settings)" in alices.get(path, {"model": several["model"]}).text
+
+
+def test_a_bad_value_for_a_model_is_refused_and_its_fields_stay(
+    alices: Client, chat: Conversation, several: Mapping[str, str]
+) -> None:
+    second = several["others"]
+    fields = {"settings_of": second, "show_of": "", "temperature": "9"}
+    page = alices.post(f"/c/{chat.pk}/settings/?show=on", {**several, **fields}).text
+    assert "Temperature must be a number from 0 to 2." in page
+    assert hidden(page, "settings_of") == second
+    assert not ChatSettings.objects.exists()
+
+
+def test_a_forged_draft_is_refused(
+    alices: Client, chat: Conversation, several: Mapping[str, str]
+) -> None:
+    page = alices.post(f"/c/{chat.pk}/settings/", {**several, **SET, "draft": '{"by_model": 1}'})
+    assert OUT_OF_DATE in page.text
+    assert not ChatSettings.objects.exists()
+    assert not PromptForm({"message": "Why?", **SET, "draft": "x"}).is_valid()
+
+
+def test_the_settings_of_several_models_come_with_the_first_prompt(
+    alice: User, alices: Client, gateway: Upstream, several: Mapping[str, str]
+) -> None:
+    second = several["others"]
+    page = alices.post("/chat-settings/", {**several, **SET, "show_of": second}).text
+    fields = {"draft": hidden(page, "draft"), "settings_of": hidden(page, "settings_of")}
+    form = PromptForm({"message": "Why?", **several, **SET, **fields, "temperature": "0.9"})
+    assert form.is_valid()
+    turn = form.parsed(*form.chosen_models).store(alice, uuid4())
+    temperatures = [one.parameters["temperature"] for one in (turn, *turn.others)]
+    assert temperatures == [0.5, 0.9]
+    for reply in turn.replies:
+        end(reply, reply_of("So."))
+    shown = alices.get(f"/replies/{turn.replies[1].pk}/request/", {"download": "1"}).json()
+    assert shown["temperature"] == 0.9
+
+
+def test_the_next_request_to_each_of_several_models_is_shown(
+    alices: Client, chat: Conversation, several: Mapping[str, str]
+) -> None:
+    own = {several["others"]: {"parameters": {"temperature": 0.9}}}
+    ChatSettings.objects.create(conversation=chat, parameters={"temperature": 0.5}, by_model=own)
+    page = parse(alices.get(f"/c/{chat.pk}/request/", several).text)
+    assert [one.text for one in page.find_all("h3")] == [MODEL, "second"]
+    downloads = [link.attributes["href"] for link in page.find_all("a")]
+    bodies = [alices.get(address).json() for address in downloads]
+    assert [(one["model"], one["temperature"]) for one in bodies] == [(MODEL, 0.5), ("second", 0.9)]
+
+
+def test_a_preset_that_may_only_be_used_leaves_models_no_settings_of_their_own(
+    bob: User, bobs: Client, poet: Preset, gateway: Upstream, several: Mapping[str, str]
+) -> None:
+    poet.share(None, Level.USE, poet.owner)
+    turn = Prompt("Why?", ModelChoice(gateway.pk, MODEL), preset=poet.pk).store(bob, uuid4())
+    fields = {**several, "preset": str(poet.pk), "settings_of": several["others"], **SET}
+    page = bobs.post(f"/c/{turn.conversation.pk}/settings/", fields).text
+    assert "settings_of" not in page
+    assert ChatSettings.of(turn.conversation).by_model is None

@@ -147,13 +147,21 @@ async def test_an_export_withholds_a_preset_that_the_person_may_only_use(
     await sync_to_async(poet.share)(None, Level.READ, poet.owner)
     turn = await sync_to_async(begun_with)(poet, alice, connected)
     own = ChatSettings.objects.filter(conversation=turn.conversation)
-    await own.aupdate(system_prompt="Speak plainly.")
+    by_model = {
+        f"{connected.pk}/m": {"parameters": {"seed": None}},
+        "0/gone": {"system_prompt": ""},
+    }
+    await own.aupdate(system_prompt="Speak plainly.", by_model=by_model)
     await sync_to_async(poet.share)(None, Level.USE, poet.owner)
     [line] = await downloaded(alices, turn.conversation.pk)
     assert "Rhyme" not in str(line)
     assert (line["preset"], line["system_prompt"]) == (
         {"name": "Poet", "version": 1}, "Speak plainly.",
     )  # fmt: skip
+    assert line["model_settings"] == [
+        {"upstream": connected.name, "model": "m", "parameters": {"seed": None}},
+        {"upstream": "", "model": "gone", "system_prompt": ""},
+    ]
     found: Any = line["request_settings"]
     assert found[0]["is_withheld"]
     assert {"instructions", "parameters"}.isdisjoint(found[0])

@@ -53,7 +53,7 @@ FILLED = {
     "Attachment problem": ALICE,
     "FileContent text": HERS,
     "Project name instructions model": ALICE,
-    "ChatSettings system_prompt parameters": ALICE,
+    "ChatSettings system_prompt parameters by_model": ALICE,
     "RequestSettings instructions parameters": HERS,
     "Memory about answers": ALICE,
     "SavedPrompt title command text": ALICE,
@@ -149,6 +149,7 @@ RUN = {"id": "{}", "name": "{}", "arguments": '{"a": "{}"}', "state": "done", "r
 SHAPES: dict[str, Any] = {
     "Authenticator data": {"secret": "{}"},
     "ChatSettings parameters": {"stop": ["{}"]},
+    "ChatSettings by_model": {"1/{}": {"system_prompt": "{}", "parameters": {"stop": ["{}"]}}},
     "RequestSettings parameters": {"stop": ["{}"]},
     **{
         f"{model} {name}": shape

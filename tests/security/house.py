@@ -164,7 +164,8 @@ def furnish(alice: User) -> House:
     settings = {"instructions": PRIVATE[1], "digest": "0" * 64, "conversation": conversation}
     reply.request_settings = RequestSettings.objects.create(**settings)
     reply.save(update_fields=["request_settings"])
-    ChatSettings.objects.create(conversation=conversation, system_prompt=PRIVATE[1])
+    own = {"by_model": {f"{upstream.pk}/one": {"system_prompt": PRIVATE[2]}}}
+    ChatSettings.objects.create(conversation=conversation, system_prompt=PRIVATE[1], **own)
     Memory.objects.create(user=alice, about=PRIVATE[0], answers=PRIVATE[1])
     files = attach_files(conversation, prompt)
     Feedback.give(reply, Feedback.Rating.UP, PRIVATE[4])

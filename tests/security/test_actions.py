@@ -66,6 +66,7 @@ class Gates(NamedTuple):
 ACTIONS = {
     # The chat
     "c/<uuid:pk>/settings/": Gates(OWNER, HERS),
+    "chat-settings/": Gates(MEMBER, NOTHING),  # shows the fields of another model
     "c/<uuid:pk>/rename/": Gates(OWNER, HERS),
     "c/<uuid:pk>/keep/": Gates(OWNER, HERS),
     "conversations/change/": Gates(OWNER, HERS),

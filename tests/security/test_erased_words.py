@@ -395,6 +395,9 @@ async def converse(company: Company, words: Words, upstream: FakeUpstream) -> UU
             await tab.until_ended()
     await worker().until_saved()
     conversation: Conversation = await company.carol.conversations.aget()
+    own = {"system_prompt": words("a model's system prompt"), "stop": words("a model's stop")}
+    path = f"/c/{conversation.pk}/settings/"
+    await sync_to_async(done_at)(company.carols, path, settings_of="1/other", **own)
     return conversation.pk
 
 

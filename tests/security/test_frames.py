@@ -4,6 +4,7 @@ Each payload is everywhere at once: prompt, reasoning, answer, refusal, tool nam
 result, title, model, an upstream's error, the words of a notice.
 """
 
+import json
 from dataclasses import asdict
 from uuid import UUID
 
@@ -12,8 +13,9 @@ from django.contrib.auth.models import Group
 from turbohtml import Element, Node, Text
 
 from chatapp.catalogue import Offer
+from chatapp.chat.forms import SettingsForm
+from chatapp.chat.requests import Shown
 from chatapp.chat.sidebar import LIST
-from chatapp.library.presets.parameter_form import ParameterForm
 from chatapp.models import (
     Attachment,
     ChatSettings,
@@ -23,6 +25,7 @@ from chatapp.models import (
     FileContent,
     Limit,
     Message,
+    ModelChoice,
     Preset,
     PresetFile,
     PresetVersion,
@@ -84,10 +87,7 @@ def drawn(text: str) -> str:
             draw("chat/_conversation_lists.html", listed(conversation) | {"projects": [project]}),
             draw("chat/_outline.html", outline(text, conversation)),
             draw("chat/_settings.html", settings(text, conversation)),
-            draw(
-                "chat/_request.html", {"text": text, "left_out": 1, "download": "/", "problem": ""}
-            ),
-            draw("chat/_request.html", {"problem": text}),
+            draw("chat/_request.html", {"shown": requests(text)}),
             draw("chat/_confidence.html", {"tokens": [{"text": text, "title": text, "band": 1}]}),
             fragments.review_html([prompt, reply], html_of, {reply.pk: [text]}, {reply.pk: cut}),
             fragments.summary_progress_fragment(CONVERSATION, text, 3),
@@ -120,8 +120,7 @@ def main(
         "limit_warning": warning([QuotaUsage(shared_limit(text), "all", 90, 0, 0, None)]),
         "attachments": [Attachment(name=text, size=9, state="ready")],
         "used_tokens": 0,
-        "most_output": 1,
-        "system_message": text,
+        "meter_figures": json.dumps({text: [1, None]}),
         "preset_tokens": 1,
         "preset_has_images": True,
         "thread": "",
@@ -154,13 +153,19 @@ def listed(conversation: Conversation) -> dict[str, object]:
 
 
 def settings(text: str, conversation: Conversation) -> dict[str, object]:
-    form = ParameterForm.of(text, {"stop": [text], "extra": {text: text}})
+    form = SettingsForm.of(text, {"stop": [text], "extra": {text: text}})
     shown = {"conversation": conversation, "form": form, "composer": False, "is_saved": True}
     more = {"presets": [], "settings": ChatSettings(), "may_change": True, "changes": [text]}
-    more |= {"is_unsaved": True, "most_output": 1}
-    more |= {"system_message": text, "preset_tokens": 1, "preset_has_images": True}
+    own = {"models": {"": "All models", f"1/{text}": text}, "shown": f"1/{text}", "draft": "signed"}
+    more |= own | {"meter_figures": json.dumps({f"1/{text}": [1, None]}), "is_unsaved": True}
+    more |= {"preset_tokens": 1, "preset_has_images": True}
     more |= {"files": [PresetFile(name=text, file=FileContent(file=StoredFile()).file)]}
     return {**shown, **more, "csrf_input": "", "has_memory": True}
+
+
+def requests(text: str) -> list[tuple[Shown, str]]:
+    model = ModelChoice(1, text)
+    return [(Shown(model, text), "/"), (Shown(model, problem=text), "/")]
 
 
 def preset_of(text: str, conversation: Conversation) -> ChatSettings:

@@ -32,12 +32,13 @@ class Askable(models.Model):
         is_continuation: bool = False,
         file_count: int = 0,
         others: Sequence[tuple[Upstream, str]] = (),
-        request_settings: uuid.UUID | None = None,
+        request_settings: Sequence[uuid.UUID | None] = (),
     ) -> list[Message]:
         """Store a prompt and its reply, which is streaming from now on.
 
         Return both, followed by one reply for each of the `others`, models that are asked at the
-        same time. A continuation has no text. A new conversation is stored too.
+        same time. `request_settings` has those of each reply. A continuation has no text. A new
+        conversation is stored too.
 
         Raises `StillStreaming` if a reply is being written in this conversation, in any process,
         and `NotHere` if the conversation was deleted.
@@ -52,9 +53,11 @@ class Askable(models.Model):
             is_continuation=is_continuation,
             file_count=file_count,
         )
+        choices = [(upstream, model), *others]
+        asked_with = request_settings or [None] * len(choices)
         replies = [
-            self._reply_to(prompt, *choice, streamed_by, request_settings, slot)
-            for slot, choice in enumerate([(upstream, model), *others])
+            self._reply_to(prompt, *choice, streamed_by, settings, slot)
+            for slot, (choice, settings) in enumerate(zip(choices, asked_with, strict=True))
         ]
         self._store([prompt], replies)
         return [prompt, *replies]

@@ -1,7 +1,8 @@
 """What a person set for a chat, and what the requests of its replies were sent with."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, ClassVar, Self
@@ -17,8 +18,10 @@ from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.projects import Project
 from chatapp.models.library.file_sets import PresetFile, parts_in
 from chatapp.models.library.presets import Preset, PresetVersion
+from chatapp.models.platform.upstreams import ModelChoice
 from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.chat_parameters import checked
+from chatapp.upstream.wire.composer_parameters import NAMES
 from chatapp.upstream.wire.content import Part
 from chatapp.upstream.wire.history import History
 
@@ -27,6 +30,8 @@ NOT_OPEN = (
     "Your text is kept."
 )
 NOT_READABLE = "You may use this chat's preset, but not see or change its parameters."
+MAX_MODELS = 20  # that have settings of their own in a chat
+TOO_MANY = f"At most {MAX_MODELS} models of a chat can have settings of their own."
 
 
 class ChatSettings(models.Model):
@@ -34,6 +39,10 @@ class ChatSettings(models.Model):
 
     A chat keeps the version of the preset that it was given, whatever becomes of the preset. It
     departs from that version where its own system prompt or parameters are not None.
+
+    One of its models departs from the chat where `by_model` says so, whether it is asked alone or
+    with others: `{"1/gpt-5": {"system_prompt": "…", "parameters": {"seed": 7, "stop": null}}}`. A
+    parameter that is null there is not sent.
     """
 
     conversation = models.OneToOneField(
@@ -44,8 +53,10 @@ class ChatSettings(models.Model):
     )
     system_prompt = models.TextField(null=True, blank=True)  # noqa: DJ001 - "" is a choice, too
     parameters = models.JSONField(null=True, blank=True)
+    by_model = models.JSONField(null=True, blank=True)
 
-    COPIED = ("preset_version", "system_prompt", "parameters")
+    OWN = ("system_prompt", "parameters", "by_model")
+    COPIED = ("preset_version", *OWN)
 
     def __str__(self) -> str:
         return f"Settings of {self.conversation}"
@@ -118,8 +129,38 @@ class ChatSettings(models.Model):
             return False
         return preset.version > self.preset_version.number
 
-    def set_own(self, system_prompt: str, parameters: Mapping[str, object]) -> None:
-        """Set the chat's own values; equal ones count as those of the preset."""
+    @property
+    def own(self) -> dict[str, Any]:
+        """What the chat doesn't have of its preset."""
+        return {name: getattr(self, name) for name in self.OWN}
+
+    @own.setter
+    def own(self, values: Mapping[str, Any]) -> None:
+        for name in self.OWN:
+            setattr(self, name, values.get(name))
+
+    def for_model(self, model: ModelChoice | str | None) -> "ChatSettings":
+        """Return the settings that hold for a model; without one, those of all others."""
+        own = (self.by_model or {}).get(str(model))
+        if own is None:
+            return self
+        parameters = {**self.sent_parameters, **own.get("parameters", {})}
+        found = copy(self)
+        found.system_prompt = own.get("system_prompt", self.system_prompt)
+        found.parameters = {name: one for name, one in parameters.items() if one is not None}
+        return found
+
+    def set_own(
+        self,
+        system_prompt: str,
+        parameters: Mapping[str, object],
+        model: ModelChoice | None = None,
+    ) -> None:
+        """Set the chat's own values, or a model's; equal ones count as those of the preset, or of
+        the chat. Raises `Refused`."""
+        if model:
+            self._set_for_model(str(model), system_prompt, parameters)
+            return
         self.system_prompt = self.parameters = None
         if system_prompt != self.instructions:
             self.system_prompt = system_prompt
@@ -127,14 +168,44 @@ class ChatSettings(models.Model):
             self.parameters = parameters
 
     def choose(self, chosen: Mapping[str, object]) -> None:
-        """Set some of the parameters; None unsets one."""
+        """Set some of the parameters for models without their own; None unsets one."""
         self.set_own(self.instructions, checked({**self.sent_parameters, **chosen}))
+
+    @property
+    def own_choices(self) -> str:
+        """What models have of their own that the composer has controls for, as JSON of fields."""
+        fields, found = {True: "on", False: "off", None: ""}, {}
+        for model, own in (self.by_model or {}).items():
+            chosen = [
+                (name, one) for name, one in own.get("parameters", {}).items() if name in NAMES
+            ]
+            found[model] = {name: fields.get(one, one) for name, one in chosen}
+        return json.dumps(found)
 
     @property
     def digest(self) -> str:
         """Changes with what is set."""
         version = self.preset_version.pk if self.preset_version else None
-        return _digest(version, self.system_prompt, self.parameters)
+        return _digest(version, self.own)
+
+    def _set_for_model(
+        self, model: str, system_prompt: str, parameters: Mapping[str, object]
+    ) -> None:
+        own: dict[str, object] = {}
+        if system_prompt != self.instructions:
+            own["system_prompt"] = system_prompt
+        common = self.sent_parameters
+        if parameters != common:
+            names = [*common, *(name for name in parameters if name not in common)]
+            own["parameters"] = {
+                name: parameters.get(name)
+                for name in names
+                if parameters.get(name) != common.get(name)
+            }
+        others = {one: values for one, values in (self.by_model or {}).items() if one != model}
+        if own and len(others) >= MAX_MODELS:
+            raise Refused(TOO_MANY)
+        self.by_model = (others | {model: own} if own else others) or None
 
     def check_right(self, user: User) -> None:
         """Raise `Refused` if the person may not use the chat's preset any more."""
@@ -143,7 +214,7 @@ class ChatSettings(models.Model):
 
     def store(self) -> None:
         """Save what is set, or delete the row if nothing is."""
-        if self.preset_version or self.system_prompt or self.parameters:
+        if self.preset_version or self.system_prompt or self.parameters or self.by_model:
             content = {name: getattr(self, name) for name in self.COPIED}
             ChatSettings.objects.update_or_create(conversation=self.conversation, defaults=content)
         elif not self.is_new:
@@ -232,6 +303,17 @@ class RequestSettings(models.Model):
         found.preset_version = version
         found.load_files()
         return found
+
+    @classmethod
+    def of_each(
+        cls, settings: ChatSettings, models: Iterable[ModelChoice], user: User
+    ) -> "list[RequestSettings | None]":
+        """Return what a request to each of these models has now. Equal ones are one object."""
+        own = settings.by_model or {}
+        keys = [model if str(model) in own else None for model in models]
+        found = {key: cls.now(settings.for_model(key), user) for key in dict.fromkeys(keys)}
+        known = {one.digest: one for one in found.values() if one}
+        return [one and known[one.digest] for one in map(found.get, keys)]
 
     def store(self) -> None:
         """Insert it if it is new."""

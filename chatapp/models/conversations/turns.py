@@ -119,6 +119,8 @@ class Prompt:
     system_prompt: str | None = None
     parameters: Mapping[str, object] | None = None
     chosen: Mapping[str, object] = field(default_factory=dict)  # at the composer
+    settings_of: ModelChoice | None = None  # whose they are; None if they are for all models
+    draft: Mapping[str, object] | None = None  # what was set before, as `ChatSettings.own`
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """Store the prompt, or find it if it is stored already, and return its turn.
@@ -148,7 +150,7 @@ class Prompt:
         with transaction.atomic():
             conversation, before, settings = self._find_branch(user)
             attached = self._attachments(user) if self.files else []
-            asked_with = RequestSettings.now(settings, user)
+            asked_with = RequestSettings.of_each(settings, asked, user)
             prompt, *replies = conversation.ask(
                 pk,
                 self.text,
@@ -159,32 +161,32 @@ class Prompt:
                 is_continuation=self.is_continuation,
                 file_count=len(attached),
                 others=others,
-                request_settings=asked_with.pk if asked_with else None,
+                request_settings=[one.pk if one else None for one in asked_with],
             )
             if settings.is_new:
                 settings.store()
-            if asked_with:
-                asked_with.store()
+            for reply, one in zip(replies, asked_with, strict=True):
+                reply.siblings, reply.request_settings = replies, one
+                if one:
+                    one.store()
             attach(attached, prompt.pk)
             prompt.load_files()
             policy = None if before.end else ReviewPolicy.at(conversation.created_at)
-            if attached or (asked_with and asked_with.file_parts):
-                _check_contexts(before, prompt, replies, asked_with)
-            admitted = _reserve(user, before, prompt, replies, asked_with)
+            if attached or any(one and one.file_parts for one in asked_with):
+                _check_contexts(before, prompt, replies)
+            admitted = _reserve(user, before, prompt, replies)
         turn, *beside = (
             Turn(
                 before,
                 prompt,
                 reply,
-                tool_servers(upstream, user.pk, asked_with),
-                asked_with=asked_with,
+                tool_servers(upstream, user.pk, reply.request_settings),
+                asked_with=reply.request_settings,
                 reservation=admitted.get(reply.pk),
                 finishes=_finishes(conversation, user),
             )
             for upstream, reply in zip(upstreams, replies, strict=True)
         )
-        for reply in replies:
-            reply.siblings, reply.request_settings = replies, asked_with
         return replace(turn, others=beside, policy=policy)
 
     def _words(self, user: User) -> str:
@@ -225,10 +227,12 @@ class Prompt:
             settings.preset_version = preset.newest
             may_read = preset.is_readable(user)
         if may_read:
-            instructions, parameters = self.system_prompt, self.parameters
+            settings.own = self.draft or {}
+            before, parameters = settings.for_model(self.settings_of), self.parameters
             settings.set_own(
-                settings.instructions if instructions is None else instructions,
-                settings.sent_parameters if parameters is None else parameters,
+                before.instructions if self.system_prompt is None else self.system_prompt,
+                before.sent_parameters if parameters is None else parameters,
+                self.settings_of,
             )
             settings.choose(self.chosen)
         return settings
@@ -296,7 +300,7 @@ class Retry:
             assert prompt
             conversation = prompt.conversation = named.conversation
             prompt.load_files()
-            settings = ChatSettings.of(conversation)
+            settings = ChatSettings.of(conversation).for_model(self.model)
             settings.parameters = without(settings.sent_parameters, self.without)
             asked_with = RequestSettings.now(settings, user)
             reply = conversation.answer(
@@ -311,7 +315,7 @@ class Retry:
             reply.request_settings = asked_with
             reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
             before = conversation.history_until(prompt.parent_id)
-            reservation = _reserve(user, before, prompt, [reply], asked_with).get(reply.pk)
+            reservation = _reserve(user, before, prompt, [reply]).get(reply.pk)
         return Turn(
             before,
             prompt,
@@ -342,32 +346,26 @@ def _reserve(
     before: BranchHistory,
     prompt: Message,
     replies: Sequence[Message],
-    asked_with: RequestSettings | None,
 ) -> Mapping[UUID, Reservation]:
     """Reserve budget for the replies that limits apply to; return reservations by reply. Raises
     `Refused`."""
 
     def prompt_tokens(reply: Message) -> int:
-        size = _prompt_size(Turn(before, prompt, reply, asked_with=asked_with))
+        size = _prompt_size(Turn(before, prompt, reply, asked_with=reply.request_settings))
         return size.upper_tokens + tools_of(reply.upstream_id)
 
     def most_output(reply: Message) -> int | None:
-        wanted = asked_with.parameters if asked_with else {}
+        wanted = reply.request_settings.parameters if reply.request_settings else {}
         return reply.upstream.output_limit_for(reply.model, wanted) if reply.upstream else None
 
     return reservations.admit(user.pk, replies, prompt_tokens, most_output)
 
 
-def _check_contexts(
-    before: BranchHistory,
-    prompt: Message,
-    replies: Sequence[Message],
-    asked_with: RequestSettings | None,
-) -> None:
+def _check_contexts(before: BranchHistory, prompt: Message, replies: Sequence[Message]) -> None:
     """Raise `Refused` if files are too long for the context of a model, as far as it is known."""
     for reply in replies:
         most = context_window(reply.upstream, reply.model)
-        size = _prompt_size(Turn(before, prompt, reply, asked_with=asked_with))
+        size = _prompt_size(Turn(before, prompt, reply, asked_with=reply.request_settings))
         tokens = size.tokens(BYTES_PER_TOKEN, MIDDLE) if most else 0
         if most and tokens > most:
             said = TOO_LONG if prompt.file_count else TOO_LONG_PRESET

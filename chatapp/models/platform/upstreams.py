@@ -89,6 +89,10 @@ class ModelChoice:
     upstream: int  # its primary key
     name: str
 
+    def __str__(self) -> str:
+        """Return its value in the pages' choices of models."""
+        return f"{self.upstream}/{self.name}"
+
 
 class Upstream(ImageSettings, ContextSettings, ParameterSettings):
     """A server that speaks `POST {base_url}/chat/completions`, and the key it wants."""

@@ -90,8 +90,7 @@ def model_name(reply: Message) -> str:
 
 def chosen_model(reply: Message) -> str:
     """Return the value in the model picker of the model that the person chose for the reply."""
-    choice = reply.chosen_model
-    return f"{choice.upstream}/{choice.name}" if choice else ""
+    return str(reply.chosen_model or "")
 
 
 def usage_details(usage: Usage, ending: str = "") -> str:

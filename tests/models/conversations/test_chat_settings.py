@@ -1,5 +1,6 @@
 """A chat's own settings: sent with each turn, recorded with each reply, copied with a fork."""
 
+import json
 from collections.abc import Mapping
 from uuid import UUID, uuid4
 
@@ -7,6 +8,7 @@ import pytest
 
 from chatapp.models import (
     ChatSettings,
+    Continuation,
     Conversation,
     Edit,
     Memory,
@@ -14,12 +16,15 @@ from chatapp.models import (
     ModelChoice,
     Project,
     Prompt,
+    Refused,
     RequestSettings,
     Retry,
     Turn,
     Upstream,
     User,
 )
+from chatapp.models.conversations.chat_settings import MAX_MODELS
+from chatapp.upstream.wire.reply import Ending
 from tests.support.stored import MODEL, end, forked, reply_of
 
 pytestmark = pytest.mark.django_db
@@ -107,10 +112,12 @@ def test_somebody_elses_memory_is_not_sent(carol: User, alice: User, model: Mode
 
 def test_a_fork_has_its_own_copies(carol: User, model: ModelChoice) -> None:
     turn = begun(carol, model, system_prompt="Rhyme.", parameters=WARM)
+    ChatSettings.objects.update(by_model={"1/m": {"system_prompt": "Swear."}})
     fork = forked(carol, turn.reply.pk)
     Conversation.objects.get(pk=turn.conversation.pk).erase()
     settings = ChatSettings.of(fork)
     assert (settings.system_prompt, settings.parameters) == ("Rhyme.", WARM)
+    assert settings.by_model == {"1/m": {"system_prompt": "Swear."}}
     reply = fork.messages.get(role="assistant")
     assert reply.request_settings
     assert reply.request_settings.instructions == "Rhyme."
@@ -131,3 +138,127 @@ def test_a_new_prompt_does_not_change_the_settings_of_a_chat(
         "And?", model, turn.conversation.pk, turn.reply.pk, uuid4(), system_prompt="Swear."
     ).store(carol, HERE)
     assert ChatSettings.of(turn.conversation).system_prompt == "Rhyme."
+
+
+# Settings of single models
+
+
+@pytest.fixture
+def cold(gateway: Upstream) -> ModelChoice:
+    return ModelChoice(gateway.pk, "cold")
+
+
+COLD: Mapping[str, object] = {"temperature": 0.1}
+
+
+def set_for(
+    turn: Turn, model: ModelChoice | None, system_prompt: str, **parameters: object
+) -> None:
+    settings = ChatSettings.of(turn.conversation)
+    settings.set_own(system_prompt, parameters, model)
+    settings.store()
+
+
+def asked(turn: Turn) -> list[tuple[object, Mapping[str, object]]]:
+    """Return what each reply of a turn was asked with, as it is stored."""
+    stored = Message.objects.filter(parent=turn.prompt).select_related("request_settings")
+    return [
+        (one.request_settings.instructions, one.request_settings.parameters)
+        for one in stored.order_by("slot")
+        if one.request_settings
+    ]
+
+
+def test_each_model_is_asked_with_its_own_settings(
+    carol: User, model: ModelChoice, cold: ModelChoice, gateway: Upstream
+) -> None:
+    first = begun(carol, model, system_prompt="Rhyme.", parameters=WARM)
+    set_for(first, cold, "Speak plainly.", **COLD)
+    others = [cold, ModelChoice(gateway.pk, "third")]
+    turn = Prompt("And?", model, first.conversation.pk, first.reply.pk, others=others).store(
+        carol, HERE
+    )
+    expected = [("Rhyme.", WARM), ("Speak plainly.", COLD), ("Rhyme.", WARM)]
+    assert [(instructions(one), one.parameters) for one in (turn, *turn.others)] == expected
+    assert asked(turn) == expected
+    for reply in turn.replies:
+        end(reply, reply_of("So."), Ending.STOPPED)
+
+    of_cold = turn.others[0].reply
+    again = ended(Retry(of_cold.pk, cold).store(carol, HERE))
+    assert (instructions(again), again.parameters) == ("Speak plainly.", COLD)
+    warm = ended(Retry(of_cold.pk, model, ["temperature"]).store(carol, HERE))
+    assert (instructions(warm), warm.parameters) == ("Rhyme.", {})
+    rest = ended(Continuation(of_cold.pk, cold).store(carol, HERE))
+    assert rest.parameters == COLD
+    assert follow_up(rest, cold, carol).parameters == COLD  # also if it is asked alone
+
+
+def test_a_model_follows_the_chat_in_what_was_not_set_for_it(
+    carol: User, model: ModelChoice, cold: ModelChoice
+) -> None:
+    first = begun(carol, model, system_prompt="Rhyme.", parameters={**WARM, "seed": 7})
+    set_for(first, cold, "Rhyme.", **COLD)
+    assert ChatSettings.of(first.conversation).by_model == {
+        str(cold): {"parameters": {**COLD, "seed": None}}
+    }
+    set_for(first, None, "Sing.", **WARM, seed=8, top_p=0.5)
+    second = follow_up(first, cold, carol)
+    assert (instructions(second), second.parameters) == ("Sing.", {**COLD, "top_p": 0.5})
+    set_for(first, cold, "Sing.", **WARM, seed=8, top_p=0.5)
+    assert ChatSettings.of(first.conversation).by_model is None
+
+
+def test_a_choice_for_all_models_leaves_what_one_has_of_its_own(
+    carol: User, model: ModelChoice, cold: ModelChoice
+) -> None:
+    first = begun(carol, model)
+    before = ChatSettings.of(first.conversation).digest
+    set_for(first, cold, "", **COLD, reasoning_effort="low", web_search=False)
+    settings = ChatSettings.of(first.conversation)
+    assert settings.digest != before
+    assert json.loads(settings.own_choices) == {
+        str(cold): {"reasoning_effort": "low", "web_search": "off"}
+    }
+    settings.choose({"reasoning_effort": "high", "web_search": True})
+    assert settings.for_model(model).sent_parameters["reasoning_effort"] == "high"
+    own = settings.for_model(cold).sent_parameters
+    assert (own["reasoning_effort"], own["web_search"]) == ("low", False)
+
+
+def test_models_with_equal_settings_share_one_row(
+    carol: User, model: ModelChoice, cold: ModelChoice, gateway: Upstream
+) -> None:
+    first, third = begun(carol, model), ModelChoice(gateway.pk, "third")
+    for one in (cold, third):
+        set_for(first, one, "", **COLD)
+    Prompt("And?", cold, first.conversation.pk, first.reply.pk, others=[third]).store(carol, HERE)
+    assert RequestSettings.objects.count() == 1
+
+
+def test_a_chat_begins_with_settings_of_its_models(
+    carol: User, model: ModelChoice, cold: ModelChoice
+) -> None:
+    begun_for = Prompt(
+        "Why?",
+        model,
+        others=[cold],
+        system_prompt="",
+        parameters=COLD,
+        settings_of=cold,
+        draft={"system_prompt": "Rhyme.", "parameters": WARM, "by_model": None},
+    )
+    assert asked(begun_for.store(carol, HERE)) == [("Rhyme.", WARM), ("", COLD)]
+    settings = ChatSettings.objects.get()
+    assert (settings.system_prompt, settings.parameters) == ("Rhyme.", WARM)
+
+
+def test_few_models_of_a_chat_have_settings_of_their_own(
+    carol: User, model: ModelChoice, gateway: Upstream
+) -> None:
+    turn = begun(carol, model)
+    for number in range(MAX_MODELS):
+        set_for(turn, ModelChoice(gateway.pk, f"m{number}"), "", **COLD)
+    set_for(turn, ModelChoice(gateway.pk, "m0"), "", **WARM)
+    with pytest.raises(Refused, match="At most 20 models"):
+        set_for(turn, model, "", **COLD)

@@ -54,7 +54,9 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         },
     },
     "chatapp.ChatSettings": {
-        "conversations.jsonl": {"conversation", "preset_version", "system_prompt", "parameters"},
+        "conversations.jsonl": {
+            "conversation", "preset_version", "system_prompt", "parameters", "by_model",
+        },
     },
     "chatapp.RequestSettings": {
         "conversations.jsonl": {

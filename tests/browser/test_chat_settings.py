@@ -124,7 +124,7 @@ def make_preset(desk: Desk, name: str) -> None:
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("System prompt").fill("Rhyme.")
     page.get_by_label("Name", exact=True).press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("Saved.")
+    expect(page.get_by_role("status").filter(has_text="Saved.")).to_be_visible()
     page.close()
 
 

@@ -13,10 +13,12 @@ from django.utils import timezone
 
 from chatapp.models import (
     AccessRule,
+    Fallback,
     FileSet,
     Invitation,
     LegalHold,
     Limit,
+    ModelChoice,
     Preset,
     PresetFile,
     PresetVersion,
@@ -67,5 +69,6 @@ def furnish(house: House) -> None:
     Invitation.objects.create(token_hash="0" * 64, made_by=olive, expires_at=tomorrow)
     upstream = Upstream.objects.get()
     AccessRule.objects.create(upstream=upstream, model="two").groups.add(Group.objects.get())
+    Fallback.replace(upstream, "two", [ModelChoice(upstream.pk, "one")])
     Price.objects.create(upstream=upstream, model="two", input=1, output=1)
     Limit.objects.create(measure="tokens", cap=10**9, upstream=upstream, model="two")

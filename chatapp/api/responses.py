@@ -12,7 +12,7 @@ TYPES = {429: "rate_limit_error"}  # by status; other errors are the client's or
 
 
 class ApiError(Exception):
-    """An error to be sent; the message is a sentence for whoever wrote the script."""
+    """An error to be sent; the message is a sentence for the author of the script."""
 
     def __init__(
         self,

@@ -72,5 +72,5 @@ def chat_completions(request: HttpRequest) -> HttpResponse:
 
 @csrf_exempt
 def not_found(request: HttpRequest, rest: str) -> HttpResponse:
-    """Answer as JSON also where there is nothing."""
+    """Answer requests to unknown addresses as JSON, too."""
     return error_response(ApiError(404, NOT_FOUND, "not_found"))

@@ -142,7 +142,7 @@ def test_the_demo_port_has_its_own_limit(server: Server) -> None:
 
 
 def test_a_form_with_many_parts_delays_nobody(server: Server) -> None:
-    """Twisted would parse them in the event loop, whoever sent them."""
+    """Twisted would parse them in the event loop, even those of strangers."""
     part = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
     body = part * (LIMIT // len(part) - 1) + b"--b--\r\n"
     before = event_loop_seconds(server)

@@ -158,7 +158,7 @@ class ParameterForm(forms.Form):
 
     @property
     def has_more(self) -> bool:
-        """The same of “More parameters”."""
+        """Whether something under “More parameters” is set or has an error."""
         return self._has(MORE)
 
     def _has(self, names: Iterable[str]) -> bool:

@@ -94,7 +94,7 @@ class PresetContent(models.Model):
 
 class PresetQuerySet(VersionedQuerySet["Preset"]):
     def with_file(self, file: PresetFile) -> "PresetQuerySet":
-        """Those of which any version has this file."""
+        """Presets that have this file in any version."""
         versions = PresetVersion.objects.filter(file_set=file.file_set_id)
         return self.filter(pk__in=versions.values("target"))
 

@@ -1,6 +1,6 @@
-"""Chat completions for people's scripts, which nothing is stored of but their usage.
+"""Chat completions for people's scripts. Only their usage is stored.
 
-`requests` is what is asked of which model, on whose budget. `completions` sends it, with the
+`requests` says what a model is asked, and who pays for it. `completions` sends it, with the
 retries and fallbacks of a reply, and ends it when its token is revoked or this process stops.
 
 Imports `realtime.generation` and what is below `realtime`.

@@ -68,7 +68,7 @@ class Completion:
     async def run(self, take: Take) -> None:
         """Read the answer; call `take` with its events. What it cost is booked in any case.
 
-        Whoever cancels this closes the upstream request at once.
+        Cancelling this closes the upstream request at once.
         """
         try:
             async with asyncio.timeout(self._seconds_left) as self._deadline:

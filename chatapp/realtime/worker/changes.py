@@ -44,8 +44,8 @@ class Changes:
     async def look_at_list(self, user: int) -> None:
         """Make the person's tabs reload their conversation lists.
 
-        First checks the conversations that the tabs show, or of which a reply or a summary is being
-        written: these may be gone.
+        First checks the conversations that the tabs show, and those with a running reply or
+        summary: they may be gone.
         """
         tabs = self._viewers.all_of(user)
         shown = {pk for tab in tabs if (pk := self._viewers.shown_by(tab))}

@@ -1,4 +1,4 @@
-"""Reads conversations of LibreChat, each of which is exported as one JSON object.
+"""Reads conversations of LibreChat, which exports each as one JSON object.
 
 Known are exports from 2023 to the autumn of 2026: as a tree (`messagesTree`), as a list of all
 branches, or as one branch. Seen in danny-avila/LibreChat:

@@ -83,7 +83,7 @@ _ABILITIES: Mapping[str, Ability] = MappingProxyType(
         "web_search_options": Ability.WEB_SEARCH,
     }
 )
-# Models that reason, of which most gateways list nothing but the id:
+# Models that reason. Most gateways list only their ids:
 # https://platform.openai.com/docs/guides/reasoning
 _REASONING_FAMILIES = re.compile(r"(^|/)(o\d(-|$)|gpt-oss|gpt-[5-9](?!.*-chat))")
 _COMMON_EFFORTS = ("low", "medium", "high")  # which all models with an effort take

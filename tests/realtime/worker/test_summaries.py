@@ -30,7 +30,7 @@ ENDED = "#summary-progress"
 
 
 class Summary:
-    """A chat of Alice's, of which the first of two workers writes a summary."""
+    """A chat of Alice's that the first of two workers summarises."""
 
     def __init__(self, company: Company, upstream: FakeUpstream, conversation: Conversation):
         self.company = company

@@ -166,7 +166,8 @@ def test_any_json_is_read_or_refused(value: object) -> None:
 @settings(max_examples=40)
 def test_any_bytes_within_a_file_are_survived(format: Format, data: st.DataObject) -> None:
     whole = json.dumps([TURNS[format]()] * 3).encode()
-    at, length = data.draw(st.integers(0, len(whole))), data.draw(st.integers(0, 20))
+    at = data.draw(st.integers(1, len(whole)))  # a file that begins like a ZIP is read as one
+    length = data.draw(st.integers(0, 20))
     inserted = data.draw(st.binary(max_size=10))
     read_any(whole[:at] + inserted + whole[at + length :], format)
 

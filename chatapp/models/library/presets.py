@@ -27,7 +27,7 @@ CLOCK = "clock"  # the built-in tool among `tools`
 
 
 class Icon(models.TextChoices):
-    """Symbols of static/icons.svg, where their names begin with “icon-”."""
+    """Symbols of static/preset-icons.svg, where their names begin with “icon-”."""
 
     SLIDERS = "sliders", "Sliders"
     PENCIL = "pencil", "Pencil"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from chatapp.models.library.presets import Icon
 from tests.support.live import ROOT, Site
 
 HASHED = re.compile(r"[\w-]+\.[0-9a-f]{12}\.(js|css)")
@@ -94,6 +95,17 @@ def test_every_file_is_used(kind: str) -> None:
 def test_scripts_take_their_icons_from_the_sprite() -> None:
     for script in (STATIC / "js").glob("*.js"):
         assert script.stem == "icons" or "#icon-" not in script.read_text(), script.name
+
+
+def test_the_icons_of_templates_and_presets_are_in_their_sprites() -> None:
+    templates = (path.read_text() for path in (ROOT / "templates").rglob("*.html"))
+    named = set(re.findall(r'\bicon\("([\w-]+)"\)', "".join(templates)))
+    assert named <= symbols("icons")
+    assert symbols("preset-icons") == set(Icon.values)
+
+
+def symbols(sprite: str) -> set[str]:
+    return set(re.findall(r'<symbol id="icon-([\w-]+)"', (STATIC / f"{sprite}.svg").read_text()))
 
 
 def test_third_party_files_keep_their_licences(collected: Path) -> None:

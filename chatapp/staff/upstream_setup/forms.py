@@ -122,47 +122,46 @@ class OfferForm(GivenForm):
             shown = list(dict.fromkeys([*named, *tickable]))[:MAX_SHOWN]
             self.fields["models"].choices = [(one, one) for one in shown]  # type: ignore[attr-defined]
             for number, one in enumerate(shown):
-                self.fields[_name_of(one)] = VisibleCharField(
-                    label=f"Name of {one}",
-                    required=False,
-                    max_length=MAX_NAME_LENGTH,
-                    initial=named_models.get(one, ""),
-                    widget=_input(f"id_name_{number}", "Name"),
-                )
-                self.fields[_description_of(one)] = VisibleCharField(
-                    label=f"Description of {one}",
-                    required=False,
-                    max_length=MAX_DESCRIPTION_LENGTH,
-                    initial=upstream.descriptions.get(one, ""),
-                    widget=_input(f"id_description_{number}", "What it is good at"),
-                )
-                said = (upstream.model_images or {}).get(one)
-                self.fields[_images_of(one)] = forms.ChoiceField(
-                    label=f"Images for {one}",
-                    required=False,
-                    choices=[
-                        ("", "Images: as listed"),
-                        ("yes", "Takes images"),
-                        ("no", "Text only"),
-                    ],
-                    initial=next(
-                        (word for word, takes in TAKES_IMAGES.items() if takes is said), ""
-                    ),
-                    widget=forms.Select({"id": f"id_images_{number}"}),
-                )
-                self.fields[_context_of(one)] = forms.IntegerField(
-                    label=f"Context of {one} in tokens",
-                    required=False,
-                    min_value=MIN_WINDOW,
-                    max_value=MAX_WINDOW,
-                    initial=(upstream.model_contexts or {}).get(one),
-                    widget=forms.NumberInput(
-                        {"id": f"id_context_{number}", "placeholder": "Context: as listed"}
-                    ),
-                )
+                self._add_model(number, one, named_models.get(one, ""), upstream)
         else:
             del self.fields["which"], self.fields["models"]
             self.fields["names"].required = True
+
+    def _add_model(self, number: int, model: str, name: str, upstream: Upstream) -> None:
+        """Add the fields of a model; `number` is its position in the list."""
+        self.fields[_name_of(model)] = VisibleCharField(
+            label=f"Name of {model}",
+            required=False,
+            max_length=MAX_NAME_LENGTH,
+            initial=name,
+            widget=_input(f"id_name_{number}", "Name"),
+        )
+        self.fields[_description_of(model)] = VisibleCharField(
+            label=f"Description of {model}",
+            required=False,
+            max_length=MAX_DESCRIPTION_LENGTH,
+            initial=upstream.descriptions.get(model, ""),
+            widget=_input(f"id_description_{number}", "What it is good at"),
+        )
+        takes_images = (upstream.model_images or {}).get(model)
+        words = (word for word, takes in TAKES_IMAGES.items() if takes is takes_images)
+        self.fields[_images_of(model)] = forms.ChoiceField(
+            label=f"Images for {model}",
+            required=False,
+            choices=[("", "Images: as listed"), ("yes", "Takes images"), ("no", "Text only")],
+            initial=next(words, ""),
+            widget=forms.Select({"id": f"id_images_{number}"}),
+        )
+        self.fields[_context_of(model)] = forms.IntegerField(
+            label=f"Context of {model} in tokens",
+            required=False,
+            min_value=MIN_WINDOW,
+            max_value=MAX_WINDOW,
+            initial=(upstream.model_contexts or {}).get(model),
+            widget=forms.NumberInput(
+                {"id": f"id_context_{number}", "placeholder": "Context: as listed"}
+            ),
+        )
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}

@@ -34,6 +34,7 @@ def start_worker(heartbeat: Heartbeat) -> None:
     _worker = Worker(_bus(process), heartbeat)
     _worker.begin()
     _worker.indexing.start()
+    _worker.jobs.start()
 
 
 def _bus(process: Process) -> Bus:

@@ -1,0 +1,142 @@
+"""Runs background jobs, a few at a time, in threads of their own.
+
+The code that runs a kind of job is in a higher layer and registers itself. It is a generator: after
+each `yield`, when a step of a few hundredths of a second is done, the thread rests, longer while
+replies are streaming here. The generator is closed when the process stops, when the job is
+cancelled, or when another process has taken it up.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
+
+from chatapp.db.connections import unpooled_connection
+from chatapp.models.platform.jobs import Job, JobFailed, JobLost, claim
+
+logger = logging.getLogger(__name__)
+
+THREADS = 2
+LOOK_SECONDS = 5.0  # between checks for jobs that other processes left
+SAVE_SECONDS = 0.5  # between checks whether the job was cancelled or lost; these save the progress
+REST = 0.2  # pause this many times as long as a step took
+BUSY_REST = 2.0  # while replies are streaming, to leave them their CPU
+STOP_SECONDS = 10.0
+BROKEN = "Something went wrong on the server. Try again, or tell your administrator."
+
+Steps = Callable[[Any], Iterator[None]]
+kinds: dict[type[Job], Steps] = {}
+
+
+def register(kind: type[Job], steps: Steps) -> None:
+    """Run jobs of this kind by `steps(job)`, which may raise `JobFailed` with a sentence."""
+    kinds[kind] = steps
+
+
+class Jobs:
+    """The threads that run jobs for a process, from `start` to `stop`.
+
+    `is_busy` says whether replies are streaming.
+    """
+
+    def __init__(self, process: UUID, is_busy: Callable[[], bool] = lambda: False) -> None:
+        self._process = process
+        self._is_busy = is_busy
+        self._running: set[UUID] = set()
+        self._one_claims = threading.Lock()
+        self._has_news = threading.Condition()
+        self._news = 0
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        for number in range(THREADS):
+            name = f"job-{number}"
+            self._threads.append(threading.Thread(target=self._run, name=name, daemon=True))
+            self._threads[-1].start()
+
+    def look(self) -> None:
+        """Wake the threads: there may be a new job. Thread-safe."""
+        with self._has_news:
+            self._news += 1
+            self._has_news.notify_all()
+
+    def stop(self) -> None:
+        """Stop after the steps that are running, and leave unfinished jobs to other processes."""
+        self._stopping.set()
+        self.look()
+        until = time.monotonic() + STOP_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    def run_all(self) -> None:
+        """Run all jobs that are free, in this thread."""
+        while not self._stopping.is_set() and (job := self._claim()):
+            try:
+                self._run_job(job)
+            finally:
+                self._running.discard(job.pk)
+
+    def _run(self) -> None:
+        connections[DEFAULT_DB_ALIAS] = unpooled_connection(settings.DATABASES)
+        while not self._stopping.is_set():
+            seen = self._news
+            try:
+                self.run_all()
+            except Error as error:
+                logger.info("Background jobs wait for the database: %s", error)
+            except Exception:
+                logger.exception("Running background jobs failed")
+            connection.close()
+            with self._has_news:
+                self._has_news.wait_for(lambda: self._news != seen, LOOK_SECONDS)  # noqa: B023 - called at once
+        connection.close()
+
+    def _claim(self) -> Job | None:
+        with self._one_claims:
+            for kind in list(kinds):
+                if job := claim(kind, self._process, self._running):
+                    self._running.add(job.pk)
+                    kinds[kind] = kinds.pop(kind)  # the other kinds come first next time
+                    return job
+        return None
+
+    def _run_job(self, job: Job) -> None:
+        steps = kinds[type(job)](job)
+        try:
+            if self._take(job, steps):
+                job.end()
+            else:
+                job.give_back()
+        except JobLost:
+            job.end()  # as cancelled, if it is still this process's
+        except JobFailed as failed:
+            job.end(problem=str(failed))
+        except Error:
+            raise  # the job stays this process's, which takes it up again
+        except Exception:
+            logger.exception("A background job failed: %s", job)
+            job.end(problem=BROKEN)
+
+    def _take(self, job: Job, steps: Iterator[None]) -> bool:
+        """Take the steps one by one; return whether they have all been taken."""
+        saved_at = began_at = time.monotonic()
+        try:
+            for _ in steps:
+                now = time.monotonic()
+                if now - saved_at > SAVE_SECONDS:
+                    job.advance()
+                    saved_at = now
+                if self._stopping.wait((BUSY_REST if self._is_busy() else REST) * (now - began_at)):
+                    return False
+                began_at = time.monotonic()
+            job.advance()
+        finally:
+            if close := getattr(steps, "close", None):
+                close()
+        return True

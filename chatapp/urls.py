@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("chatapp.chat.urls")),
     path("api/v1/", include("chatapp.api.urls")),
     path("", include("chatapp.search.urls")),
+    path("", include("chatapp.exports.urls")),
     path("prompts/", include("chatapp.library.prompts.urls")),
     path("files/", include("chatapp.files.urls")),
     path("presets/", include("chatapp.library.presets.urls")),

@@ -5,7 +5,6 @@ from django.urls import path
 from chatapp.chat import (
     bulk_actions,
     chat_settings,
-    exports,
     feedback,
     help_views,
     message_views,
@@ -30,7 +29,6 @@ urlpatterns = [
     path("models/", views.models, name="models"),
     path("conversations/", sidebar.conversations, name="conversations"),
     path("conversations/change/", bulk_actions.change, name="change-conversations"),
-    path("conversations/export/", exports.export, name="export-conversations"),
     path("projects/", projects.create, name="new-project"),
     path("projects/<uuid:pk>/", projects.project, name="project"),
     path("projects/<uuid:pk>/change/", projects.change, name="change-project"),

@@ -27,7 +27,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
-from chatapp.chat.exports import lines_of
+from chatapp.exports.views import lines_of
 from chatapp.models import Conversation, Memory, ReplyImage, Usage, User, audit
 from chatapp.sessions.validity import person_of
 from chatapp.staff.privacy.archived_files import ArchivedFile, archived_files

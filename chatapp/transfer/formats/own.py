@@ -1,6 +1,6 @@
 """Reads chats of our own export, JSON Lines, and of personal archives, which also have the files.
 
-Written by `chatapp/chat/exports.py`. What other apps don't have is passed on as `own`.
+Written by `chatapp/exports/`. What other apps don't have is passed on as `own`.
 """
 
 from collections import Counter

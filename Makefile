@@ -9,8 +9,8 @@ unexport PYTHONDONTWRITEBYTECODE
 PROCESSES = $$(($$(nproc) + 1))
 PYTEST = $(BIN)/pytest --numprocesses $(PROCESSES) --dist worksteal
 # What a database or Redis can change.
-ON_DATABASES := accounts db files models realtime/cluster realtime/journal realtime/worker search \
-  staff/audit staff/limits staff/retention staff/review staff/usage
+ON_DATABASES := accounts api chat db files library models realtime/cluster realtime/journal \
+  realtime/worker search staff/audit staff/limits staff/retention staff/review staff/usage
 
 .PHONY: run upgrade test test-databases test-deployment test-all coverage check bench lock format
 

@@ -12,6 +12,8 @@ import msgspec
 from django.conf import settings
 
 from chatapp.api.responses import ApiError
+from chatapp.api.saved_chats import TOOLS, chat_of
+from chatapp.models.conversations.api_chats import ApiChat
 from chatapp.models.platform.image_sizes import size_of
 from chatapp.upstream.wire.chat_parameters import LABELS, InvalidParameters, checked
 from chatapp.upstream.wire.content import EncodedPart, ImagePart
@@ -25,7 +27,6 @@ MAX_TOOLS = 128
 MAX_DEPTH = 32
 UNKNOWN_SIZE = (2048, 2048)  # assumed of an image whose header does not say
 
-STORE = "This server doesn't save chats of the API. Leave “store” out, or set it to false."
 IMAGES = "Images must be data URLs of a PNG, JPEG, GIF or WebP image in base64."
 PARTS = "A message can have parts of the types “text” and “image_url”."
 TOO_DEEP = f"JSON can be nested {MAX_DEPTH} levels deep at most."
@@ -100,23 +101,25 @@ class ChatRequest:
     choices: int
     is_streamed: bool
     includes_usage: bool
+    chat: ApiChat | None  # to be saved
 
     @classmethod
     def of(cls, data: bytes) -> "ChatRequest":
         """Take a body apart. Raises `ApiError`."""
         raw, body = _decoded(data)
         if body.store:
-            raise ApiError(400, STORE, "unsupported_parameter", "store")
-        options = body.stream_options
+            raw.pop("metadata", None)  # which OpenAI keeps beside a saved answer
+        options, parameters = body.stream_options, _parameters(raw)
         return cls(
             model=body.model,
             history=_history(raw["messages"], body.messages),
-            parameters=_parameters(raw),
+            parameters=parameters,
             tools=raw.get("tools") or (),
             tool_choice=body.tool_choice,
             choices=body.n or 1,
             is_streamed=bool(body.stream),
             includes_usage=bool(options and options.include_usage),
+            chat=_chat(raw, parameters) if body.store else None,
         )
 
 
@@ -133,6 +136,12 @@ def _decoded(data: bytes) -> tuple[dict[str, Any], _Body]:
         raise ApiError(400, f"The body isn't JSON: {error}.", "invalid_json") from error
     except RecursionError as error:
         raise ApiError(400, TOO_DEEP, "invalid_json") from error
+
+
+def _chat(raw: dict[str, Any], parameters: Mapping[str, object]) -> ApiChat:
+    if raw.get("tools"):
+        raise ApiError(400, TOOLS, "unsupported_with_store", "store")
+    return chat_of(raw["messages"], parameters)
 
 
 def _check_depth(value: object, depth: int) -> None:

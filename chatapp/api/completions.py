@@ -33,6 +33,7 @@ QUIET_SECONDS = 15.0
 COMMENT = b": the model has not written anything for a while\n\n"
 DONE = b"data: [DONE]\n\n"
 RETRY_AFTER = 5  # seconds
+CONVERSATION = "X-Chatapp-Conversation"  # the id of the chat that is saved
 
 DATABASE_AWAY = "The database is not responding. Send the request again in a moment."
 OUR_MISTAKE = "Something went wrong on this server; see its log."
@@ -71,7 +72,11 @@ class CompletionResponse(LoopResponse):
             await self.send_error(send, error)
             return
         with worker().completions.running(completion):
-            await self._answer(completion, send)
+            try:
+                await self._answer(completion, send)
+            finally:
+                if completion.saves:
+                    worker().indexing.look()
 
     async def _begin(self) -> Completion:
         """Raise `ApiError` if the request may not be sent."""
@@ -86,6 +91,8 @@ class CompletionResponse(LoopResponse):
                     asked.tools,
                     asked.tool_choice,
                     asked.choices,
+                    asked.chat,
+                    worker().stored_bytes[self._token.user_id],
                 ),
                 choice,
             )
@@ -99,6 +106,8 @@ class CompletionResponse(LoopResponse):
         request = completion.request
         first = ModelChoice(request.upstream.pk, request.model)
         self._writer.id = f"chatcmpl-{request.pk.hex}"
+        if self._asked.is_streamed and self._asked.chat:
+            self.headers[CONVERSATION] = str(self._asked.chat.pk)
 
         async def take(events: list[Event]) -> None:
             now = completion.request
@@ -123,6 +132,10 @@ class CompletionResponse(LoopResponse):
     async def _finish(self, completion: Completion, error: ApiError | None, send: Send) -> None:
         choices, usage = completion.answer.choices, completion.usage
         is_over = completion.ending is Ending.OVER_BUDGET
+        if completion.saves and self._asked.chat:
+            self.headers[CONVERSATION] = str(self._asked.chat.pk)
+        elif not self._has_started:
+            self.headers.pop(CONVERSATION, None)
         if error and not self._has_started:
             arrived = [message_of(one) for one in choices if one.has_arrived]
             await self.send_error(send, error, {"partial": arrived} if arrived else None)

@@ -11,6 +11,7 @@ from chatapp.realtime.worker import worker
 
 UNKNOWN = "There is no model “{}” that you may use. GET /api/v1/models lists yours."
 AMBIGUOUS = "Several providers have this model. Name one of: {}."
+MAX_LENGTH = 200  # of a model's id in the database
 MAX_SHOWN = 100  # characters of a name that a script sent
 
 
@@ -60,6 +61,11 @@ async def _unlisted(offers: list[Offer], name: str) -> ModelChoice:
     for offer in offers:
         model = name.removeprefix(f"{offer.upstream.name}/")
         is_named = model != name and not offer.models
-        if is_named and await worker().catalogue.is_offered(offer.upstream.pk, model):
+        is_storable = len(model) <= MAX_LENGTH and "\0" not in model
+        if (
+            is_named
+            and is_storable
+            and await worker().catalogue.is_offered(offer.upstream.pk, model)
+        ):
             return ModelChoice(offer.upstream.pk, model)
     raise ApiError(404, UNKNOWN.format(name[:MAX_SHOWN]), "model_not_found", "model")

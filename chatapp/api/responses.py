@@ -47,6 +47,11 @@ class ApiError(Exception):
         return headers
 
 
+def error_of_large_body(sentence: str) -> bytes:
+    """Return the body of the response to a request that the server does not read to its end."""
+    return msgspec.json.encode(ApiError(413, sentence, "request_too_large").body)
+
+
 def error_response(error: ApiError) -> HttpResponse:
     return HttpResponse(
         msgspec.json.encode(error.body),

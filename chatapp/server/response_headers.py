@@ -44,6 +44,7 @@ SWITCHED_OFF = (
 )
 POLICY = ", ".join(["clipboard-write=(self)", *(f"{name}=()" for name in SWITCHED_OFF)])
 PLAIN = (b"content-type", b"text/plain; charset=utf-8")
+JSON = (b"content-type", b"application/json")
 KEPT_BY_NOBODY = (b"cache-control", b"no-store")
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -64,9 +65,9 @@ def on_all() -> dict[bytes, bytes]:
     return {name.encode(): value.encode() for name, value in texts.items()}
 
 
-def refusal_headers() -> list[tuple[bytes, bytes]]:
-    """Return the headers of a plain text response by the server itself."""
-    return [PLAIN, KEPT_BY_NOBODY, *on_all().items()]
+def refusal_headers(kind: tuple[bytes, bytes] = PLAIN) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a response by the server itself, plain text unless `kind` differs."""
+    return [kind, KEPT_BY_NOBODY, *on_all().items()]
 
 
 class ResponseHeaders:

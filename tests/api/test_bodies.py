@@ -46,7 +46,7 @@ def test_what_is_not_a_json_object_is_refused(data: bytes) -> None:
         (of(max_tokens=0), "max_output_tokens"),
         (of(n=0), "n"),
         (of(n=10**30), "n"),
-        (of(store=True), "store"),
+        (of(store="yes"), "store"),
         (of(stream="yes"), "stream"),
         (of(tools=[{"type": "function"}]), "tools[0]"),
         (of(tools=[{"type": "function", "function": {"name": "f"}}] * 129), "tools"),
@@ -83,3 +83,36 @@ def test_ten_thousand_small_messages_are_refused_and_two_thousand_taken() -> Non
     taken = ChatRequest.of(json.dumps(of(messages=HELLO * MAX_MESSAGES)).encode())
     assert len(taken.history.messages) == MAX_MESSAGES
     assert refused(of(messages=HELLO * 10_000)).param == "messages"
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+SYSTEM, ANSWER = {"role": "system", "content": "Be kind"}, {"role": "assistant", "content": "Hi"}
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "with tools"),
+        ({"messages": [*HELLO, {"role": "tool", "content": "x", "tool_call_id": "1"}]}, "tools"),
+        ({"messages": [*HELLO, {"role": "assistant", "tool_calls": [CALL]}, *HELLO]}, "tools"),
+        ({"messages": [{"role": "user", "content": [IMAGE]}]}, "with images"),
+        ({"messages": [*HELLO, SYSTEM]}, "beginning only"),
+        ({"messages": [SYSTEM]}, "first and last"),
+        ({"messages": [*HELLO, *HELLO]}, "take turns"),
+        ({"messages": [*HELLO, ANSWER]}, "first and last"),
+        ({"messages": [ANSWER, *HELLO]}, "first and last"),
+        ({"messages": [{"role": "user", "content": " \u200b"}]}, "without text"),
+        ({"messages": [{"role": "user", "content": None}]}, "without text"),
+        ({"messages": [{"role": "user", "content": "a\0b"}]}, "NUL"),
+        ({"messages": [{"role": "system", "content": "\0"}, *HELLO]}, "NUL"),
+        ({"messages": [{**HELLO[0], "name": "Eve"}]}, "“name”"),
+        ({"messages": [{**SYSTEM, "content": "x" * 20_001}, *HELLO]}, "at most 20,000"),
+    ],
+)
+def test_what_a_chat_cannot_hold_is_not_saved(more: Any, sentence: str) -> None:
+    error = refused(of(store=True, **more))
+    assert sentence in str(error)
+    assert error.code == "unsupported_with_store"
+    if "NUL" not in sentence and "images" not in sentence:
+        assert ChatRequest.of(json.dumps(of(**more)).encode()).chat is None

@@ -442,3 +442,36 @@ async def test_a_person_runs_only_so_many_requests_at_once(
         await script.chat.completions.create(model=MODEL, messages=HELLO)
     pause.release()
     await asking
+
+
+async def test_requests_that_begin_at_once_count_together(
+    script: AsyncOpenAI, upstream: FakeUpstream, settings: Settings
+) -> None:
+    settings.CHATAPP_REPLIES_PER_PERSON = 2
+    pauses = Pause(), Pause()
+    for pause in pauses:
+        upstream.script(delta("Hel"), pause, finish(), done())
+    create = script.chat.completions.create
+    asking = [asyncio.create_task(create(model=MODEL, messages=HELLO)) for _ in range(6)]
+    refused = 0
+    for first in asyncio.as_completed(asking):
+        if refused == 4:
+            for pause in pauses:
+                pause.release()
+            await first
+            continue
+        with pytest.raises(openai.RateLimitError):
+            await first
+        refused += 1
+    assert len(upstream.chat_requests) == 2
+
+
+@pytest.mark.parametrize("model", ["x" * 201, "a\0b"])
+async def test_a_model_that_cannot_be_stored_is_unknown(
+    script: AsyncOpenAI, upstream: FakeUpstream, offered: Upstream, model: str
+) -> None:
+    await Upstream.objects.filter(pk=offered.pk).aupdate(offered_models="")
+    upstream.fail_models(500, {})
+    with pytest.raises(openai.NotFoundError, match="There is no model"):
+        await script.chat.completions.create(model=f"{offered.name}/{model}", messages=HELLO)
+    assert not upstream.chat_requests

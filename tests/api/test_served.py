@@ -117,7 +117,13 @@ def test_a_body_that_is_too_large_is_refused(server: Server, secret: str) -> Non
     with server.visit() as http:
         large = [{"role": "user", "content": "x" * 10 * 2**20}]
         response = http.post(CHAT, **asked(secret, messages=large))
+        too_many = http.post("/", content=b"x" * 10 * 2**20)
     assert response.status_code == 413
+    assert response.headers["Content-Type"] == "application/json"
+    error = response.json()["error"]
+    assert (error["type"], error["code"]) == ("invalid_request_error", "request_too_large")
+    assert "larger than" in error["message"]
+    assert too_many.headers["Content-Type"].startswith("text/plain")
 
 
 def test_a_server_that_stops_ends_streams_with_an_error(

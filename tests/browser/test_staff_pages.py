@@ -169,7 +169,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "settings/tools/<int:pk>/": ("settings/tools/{server}/",),
     "settings/tools/<int:pk>/delete/": ("settings/tools/{server}/delete/",),
     "settings/tools/new/": ("settings/tools/new/",),
-    "usage/": ("usage/?by=person", "usage/?period=year&by=day&measure=replies"),
+    "usage/": ("usage/?by=person", "usage/?period=year&by=day&measure=answers"),
 }
 
 

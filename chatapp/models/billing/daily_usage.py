@@ -41,7 +41,8 @@ _IS_ESTIMATED = "{row}.provenance = 'estimated'"
 # integers, so that the sums do not depend on the order of addition.
 SUMS: Mapping[str, str] = {
     "booked": "1",
-    "replies": _where("{row}.kind IN ('reply', 'api')"),
+    "replies": _where("{row}.kind = 'reply'"),
+    "requests": _where("{row}.kind = 'api'"),
     "prompt_tokens": "coalesce({row}.prompt_tokens, 0)",
     "cached_tokens": "coalesce({row}.cached_tokens, 0)",
     "completion_tokens": "coalesce({row}.completion_tokens, 0)",
@@ -74,6 +75,7 @@ class UsageSums(models.Model):
     model = models.CharField(max_length=200)
     booked = models.BigIntegerField(help_text="Rows of the ledger: replies and titles.")
     replies = models.BigIntegerField()
+    requests = models.BigIntegerField(db_default=0, help_text="Over the API.")
     prompt_tokens = models.BigIntegerField()
     cached_tokens = models.BigIntegerField()
     completion_tokens = models.BigIntegerField()

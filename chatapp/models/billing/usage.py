@@ -148,7 +148,7 @@ class Usage(models.Model):
         if message is None:
             return 0
         here = models.Q(message=message) | models.Q(message__parent=message)
-        replies = cls.objects.filter(here, user=user, kind=cls.Kind.REPLY)
+        replies = cls.objects.filter(here, user=user, kind__in=(cls.Kind.REPLY, cls.Kind.API))
         tokens = models.F("prompt_tokens") + models.F("completion_tokens")
         return replies.aggregate(most=models.Max(tokens))["most"] or 0
 

@@ -315,6 +315,20 @@ class RequestSettings(models.Model):
         known = {one.digest: one for one in found.values() if one}
         return [one and known[one.digest] for one in map(found.get, keys)]
 
+    @classmethod
+    def of_script(
+        cls, conversation: Conversation, instructions: str, parameters: Mapping[str, object]
+    ) -> "RequestSettings | None":
+        """Store and return what a request over the API had, in a new conversation."""
+        if not (instructions or parameters):
+            return None
+        return cls.objects.create(
+            conversation=conversation,
+            digest=_digest(None, instructions, parameters),
+            instructions=instructions,
+            parameters=parameters,
+        )
+
     def store(self) -> None:
         """Insert it if it is new."""
         if self._state.adding:

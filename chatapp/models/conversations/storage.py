@@ -1,5 +1,5 @@
-"""A quota for what people store without asking a model: forks, projects, saved prompts, presets and
-notes on replies.
+"""A quota for what people store without asking a model: forks, projects, saved prompts, presets,
+notes on replies, and what their scripts save.
 
 Limits on replies don't bound these, so each person may store a number of bytes in total, and a part
 of it per hour.

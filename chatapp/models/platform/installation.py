@@ -158,8 +158,8 @@ class Installation(models.Model):
         default=Api.NOBODY,
         db_default=Api.NOBODY,
         help_text="With tokens that they make for their scripts, people use the models that they "
-        "may use here, under the same limits. Reviewers don't see those requests, because they are "
-        "not stored.",
+        "may use here, under the same limits. Reviewers see only what a script asks to save as a "
+        "chat; nothing else is stored.",
     )
     api_groups = models.ManyToManyField(Group, related_name="+", blank=True)
 

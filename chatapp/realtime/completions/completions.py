@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from functools import partial
@@ -14,8 +15,9 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from chatapp import metrics
-from chatapp.models import ModelChoice, Refused, Upstream, Usage
+from chatapp.models import ModelChoice, Refused, Upstream, Usage, User
 from chatapp.models.billing.usage import milliseconds
+from chatapp.models.conversations.api_chats import ApiAnswer
 from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
 from chatapp.realtime.completions.requests import REVOKED, ApiRequest, Asked
 from chatapp.realtime.generation import stored
@@ -93,6 +95,12 @@ class Completion:
     @property
     def has_arrived(self) -> bool:
         return any(choice.has_arrived for choice in self.answer.choices)
+
+    @property
+    def saves(self) -> bool:
+        """Whether the chat is saved when it has ended."""
+        has_ended_well = self.has_arrived or self.ending is Ending.NO_ANSWER
+        return self.request.asked.chat is not None and has_ended_well
 
     @property
     def _seconds_left(self) -> float | None:
@@ -173,6 +181,7 @@ class Completion:
     @transaction.atomic
     def _store(self) -> None:
         request = self.request
+        self._store_chat()
         upstream, error = request.upstream, self.answer.reply.error
         asked_by = (request.pk, request.asked.person, upstream, request.model)
         book(partial(self.usage.of_request, *asked_by), upstream)
@@ -180,6 +189,30 @@ class Completion:
             UpstreamFailure.count_one(upstream.pk, error.kind if error else self.ending)
         if not upstream.takes_usage_option:
             Upstream.objects.filter(pk=upstream.pk).update(takes_usage_option=False)
+
+    def _store_chat(self) -> None:
+        """Save the chat if the script wants that, and if there is anything of an answer."""
+        chat, person = self.request.asked.chat, self.request.asked.person
+        if chat is None or not self.saves:
+            return
+        # Locked before it is booked: whoever is erased meanwhile must not get a new chat.
+        if User.objects.select_for_update().filter(pk=person).exists():
+            chat.store(person, self._answer)
+
+    @property
+    def _answer(self) -> ApiAnswer:
+        request = self.request
+        return ApiAnswer(
+            request.pk,
+            request.upstream,
+            request.model,
+            request.failed_models,
+            self.answer.choices,
+            self.ending,
+            request.began_at,
+            self._first_token,
+            self._seconds,
+        )
 
 
 async def _wait_quietly(_error: UpstreamError, _seconds: float, _number: int) -> None:
@@ -193,6 +226,7 @@ class Completions:
         self._process = process
         self._client = client
         self._running: dict[Completion, asyncio.Task[object]] = {}
+        self._beginning: Counter[int] = Counter()  # by person
         self._has_ended = False
 
     def __len__(self) -> int:
@@ -204,14 +238,18 @@ class Completions:
             raise Restarting(RESTARTING)
         most = settings.CHATAPP_REPLIES_PER_PERSON
         mine = [one for one in self._running if one.request.asked.person == asked.person]
-        if len(mine) >= most:
+        # Those that begin count, too: many may arrive before the first is running.
+        if len(mine) + self._beginning[asked.person] >= most:
             raise TooMany(TOO_MANY.format(most))
         key = uuid4()
+        self._beginning[asked.person] += 1
         try:
             request = await stored(partial(ApiRequest.begin, asked, choice, self._process, key))
         except asyncio.CancelledError:  # the thread may have reserved it all the same
             await stored(partial(ApiRequest.forget, key))
             raise
+        finally:
+            self._beginning -= Counter({asked.person: 1})  # removes those without any
         return Completion(request, self._client)
 
     @contextmanager

@@ -8,11 +8,13 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import AccessToken, Installation, ModelChoice, Refused, Upstream, Usage
 from chatapp.models.billing import handing_over, reservations
 from chatapp.models.billing.budget_accounts import settle
 from chatapp.models.billing.context_windows import context_window
 from chatapp.models.billing.reservations import Reservation
+from chatapp.models.conversations.api_chats import ApiChat
 from chatapp.models.conversations.failed_models import FailedModel
 from chatapp.models.conversations.takeovers import TOO_LONG
 from chatapp.models.platform.upstream_failures import UpstreamFailure
@@ -41,6 +43,8 @@ class Asked:
     tools: Sequence[Mapping[str, object]] = ()
     tool_choice: object = None
     choices: int = 1
+    chat: ApiChat | None = None  # if it is to be saved
+    hourly: TokenBucket | None = None  # the bytes that the person may still store now
 
     @property
     def person(self) -> int:
@@ -67,6 +71,7 @@ class ApiRequest:
     began_at: datetime = field(default_factory=timezone.now)
     is_limited: bool = False
     reservation: Reservation | None = None
+    failed_models: tuple[FailedModel, ...] = ()  # that were asked before
 
     @classmethod
     def begin(
@@ -81,6 +86,8 @@ class ApiRequest:
             raise Refused(TOO_MANY_CHOICES.format(most))
         with transaction.atomic():
             request.reserve()
+            if asked.chat and asked.hourly:
+                asked.chat.take_room(asked.token.user, asked.hourly)
         return request
 
     @staticmethod
@@ -142,6 +149,7 @@ class ApiRequest:
             handing_over.release(self.pk, spent, person, other.upstream_id, other.model)
             other.reserve()
             UpstreamFailure.count_one(failed.upstream, failed.kind)
+        other.failed_models = (*self.failed_models, failed)
         return other
 
     def reserve(self) -> None:

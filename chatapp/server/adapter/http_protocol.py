@@ -26,7 +26,8 @@ from daphne.http_protocol import HTTPFactory, WebRequest
 from twisted.web.http import HTTPChannel
 from twisted.web.http import HTTPFactory as TwistedFactory
 
-from chatapp.server.response_headers import refusal_headers
+from chatapp.api.responses import error_of_large_body
+from chatapp.server.response_headers import JSON, PLAIN, refusal_headers
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ MAX_HEADERS = 100
 # a chunk of one byte, and copies what follows each chunk, so it is fed small pieces.
 MAX_CHUNKS = 1000
 PIECE_BYTES = 4 * 1024
+API_PATH = b"/api/v1/"
 
 _HTTPChannel: Any = HTTPChannel  # its type hints are incomplete
 
@@ -156,7 +158,11 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         super().allContentReceived()
 
     def refuse_body(self) -> None:
-        self.refuse(413, f"The request is larger than the {self.body_limit:,} bytes allowed here.")
+        sentence = f"The request is larger than the {self.body_limit:,} bytes allowed here."
+        if API_PATH in self._path:  # clients of the API read JSON
+            self.refuse(413, sentence, (JSON, error_of_large_body(sentence)))
+        else:
+            self.refuse(413, sentence)
 
     # The response, and what follows
 
@@ -208,8 +214,12 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
     def _respondToBadRequestAndDisconnect(self) -> None:
         self.refuse(400, "This server can't understand the request.")
 
-    def refuse(self, status: int, sentence: str) -> None:
+    def refuse(
+        self, status: int, sentence: str, content: tuple[tuple[bytes, bytes], bytes] | None = None
+    ) -> None:
         """Respond with `sentence`, close the connection and drop what else arrives.
+
+        `content` is the header of a content type and a body to send in place of the sentence.
 
         Writing ends at once, reading a little later: otherwise a client that is still sending
         would get a reset before it could read the response.
@@ -221,12 +231,12 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         for request in self.requests:
             if request.content:
                 request.content.close()
-        body = f"{sentence}\n".encode()
+        kind, body = content or (PLAIN, f"{sentence}\n".encode())
         lines = [
             b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode()),
             b"Content-Length: %d" % len(body),
             b"Connection: close",
-            *(b"%s: %s" % header for header in refusal_headers()),
+            *(b"%s: %s" % header for header in refusal_headers(kind)),
         ]
         logger.info("Request refused", extra={"status": status})
         self._networkProducer.unregisterProducer()

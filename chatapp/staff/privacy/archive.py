@@ -53,6 +53,7 @@ USAGE = (
     "total_tokens",
     "cost",
 )
+KINDS = {Usage.Kind.SUMMARY: "summary"}  # as people know it
 AT_ONCE = 500  # usage rows per query
 
 
@@ -178,7 +179,10 @@ def _keys_of_usage(person: User) -> list[UUID]:
 
 def _usage(keys: list[UUID]) -> list[tuple[Any, ...]]:
     rows = Usage.objects.filter(pk__in=keys).order_by("booked_at").values_list(*USAGE)
-    return [(*values, in_dollars(cost)) for *values, cost in rows]
+    return [
+        (booked_at, KINDS.get(kind, kind), *values, in_dollars(cost))
+        for booked_at, kind, *values, cost in rows
+    ]
 
 
 def _line(values: tuple[Any, ...]) -> bytes:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from django.db.models import Sum
+from django.db.models import F, Sum
 from django.utils import timezone
 
 from chatapp.catalogue import Offer
@@ -82,7 +82,7 @@ def _days(upstream: Upstream, failures: list[UpstreamFailure]) -> list[Day]:
     today = day_of(timezone.now())
     begins = today - timedelta(days=DAYS - 1)
     used = DailyUsage.objects.filter(upstream_name=upstream.name, day__gte=begins).order_by()
-    replies = dict(used.values_list("day").annotate(count=Sum("replies")))
+    replies = dict(used.values_list("day").annotate(count=Sum(F("replies") + F("requests"))))
     failed: dict[date, int] = defaultdict(int)
     for failure in failures:
         failed[failure.day] += failure.count

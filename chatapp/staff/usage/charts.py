@@ -14,7 +14,7 @@ from chatapp.staff.usage.figures import Figures
 PARTS: Mapping[str, Sequence[str]] = {
     "cost": ("Cost",),
     "tokens": ("Tokens in", "Tokens out"),
-    "replies": ("Complete", "Ended early", "Failed"),
+    "answers": ("Complete", "Ended early", "Failed"),
 }
 
 
@@ -101,7 +101,7 @@ def amounts(one: Figures, measure: str) -> list[float]:
     """Return the amounts of a column's parts, in the order of `PARTS`."""
     if measure == "tokens":
         return [one["prompt_tokens"], one["completion_tokens"]]
-    if measure == "replies":
+    if measure == "answers":
         return [one["complete"], one["stopped"] + one["limited"], one["failed"]]
     return [one.of(measure)]
 

@@ -8,12 +8,14 @@ from datetime import date
 DRAWN = {
     "cost": ("cost", "estimated_cost", "unpriced"),
     "tokens": ("prompt_tokens", "completion_tokens", "estimated_tokens", "unknown"),
-    "replies": ("replies", "complete", "stopped", "limited", "failed"),
+    "answers": ("replies", "requests", "complete", "stopped", "limited", "failed"),
 }
 # Measures that can be estimated or unknown, each with the sum that counts the unknown ones.
 UNKNOWN = {"cost": "unpriced", "tokens": "unknown"}
 # The sums of the previous period that figures are compared with.
-COMPARED = (*("prompt_tokens", "completion_tokens", "unknown", "cost", "unpriced", "replies"),)
+COMPARED = (
+    *("prompt_tokens", "completion_tokens", "unknown", "cost", "unpriced", "replies", "requests"),
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,11 @@ class Figures:
     @property
     def tokens(self) -> int:
         return self["prompt_tokens"] + self["completion_tokens"]
+
+    @property
+    def answers(self) -> int:
+        """Replies, and answers to requests over the API."""
+        return self["replies"] + self["requests"]
 
     @property
     def estimated_share(self) -> float:

@@ -33,7 +33,7 @@ BY = {
     "preset": "Preset",
     "day": "Day",
 }
-MEASURES = {"cost": "Cost", "tokens": "Tokens", "replies": "Replies"}
+MEASURES = {"cost": "Cost", "tokens": "Tokens", "answers": "Replies"}
 MAX_DAYS = 366
 
 

@@ -1,5 +1,6 @@
 """The Privacy page: who opened a person's chats, and the archive of their data."""
 
+import csv
 import io
 import json
 from typing import Any
@@ -21,6 +22,7 @@ from chatapp.models import (
     Feedback,
     ReplyImage,
     Upstream,
+    Usage,
     User,
     audit,
 )
@@ -191,11 +193,14 @@ async def test_text_from_a_gateway_is_no_spreadsheet_formula(
         conversation = alice.conversations.create(title="Roses")
         _, reply = conversation.ask(uuid4(), "Which?", None, connected, model, uuid4())
         end(reply, reply_of("Dog roses"))
+        summary = Usage.nothing().of_summary(uuid4(), conversation.pk, alice.pk, connected, "m")
+        Usage.book([summary])
 
     await sync_to_async(book)()
     usage = (await unpacked(alices))["usage.csv"]
     assert "'=HYPERLINK" in usage
     assert usage.startswith("booked_at,kind,upstream_name,model")
+    assert sorted(row["kind"] for row in csv.DictReader(usage.splitlines())) == ["reply", "summary"]
 
 
 def test_the_archive_requires_a_post_from_the_page(alices: Client) -> None:

@@ -29,7 +29,7 @@ DAY = figures(
 DRAWN = {  # the heights of its parts from the bottom up, and of the estimated part
     "cost": ([100], 20),
     "tokens": ([60, 40], 20),
-    "replies": ([40, 40, 20], 0),
+    "answers": ([40, 40, 20], 0),
 }
 
 
@@ -45,8 +45,8 @@ def test_the_parts_of_a_column_are_stacked(measure: str) -> None:
         assert part.top + part.height == bottom
         bottom = part.top
     assert (full.top, full.estimated) == (0, estimated)
-    assert full.is_partial == drawn.has_unknown == (measure != "replies")
-    assert drawn.has_estimates == (measure != "replies")
+    assert full.is_partial == drawn.has_unknown == (measure != "answers")
+    assert drawn.has_estimates == (measure != "answers")
     assert (empty.parts, empty.estimated, empty.is_partial) == ([], 0, False)
     assert full.x + full.width < empty.x < empty.x + empty.width < 100
     assert drawn.before == ""

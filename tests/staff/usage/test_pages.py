@@ -274,7 +274,7 @@ def test_the_chart_shows_tokens_while_no_cost_is_known(olives: Client, alice: Us
     assert '<span class="value">\N{EN DASH}</span>' in page
     book(alice, 300, cost=1)
     assert ">Cost by day</figcaption>" in page_text(olives)
-    assert ">Replies by day</figcaption>" in page_text(olives, "/usage/?measure=replies")
+    assert ">Replies by day</figcaption>" in page_text(olives, "/usage/?measure=answers")
 
 
 def test_the_file_has_money_in_plain_dollars(olives: Client, alice: User) -> None:
@@ -368,6 +368,22 @@ def test_shared_presets_have_a_row_each_and_all_others_one(
 def test_a_period_without_presets_says_so(olives: Client, alice: User) -> None:
     book(alice, 10)
     assert "Nothing was used with a preset." in page_text(olives, "/usage/?by=preset")
+
+
+def test_requests_over_the_api_are_shown_apart_from_replies(
+    olives: Client, alices: Client, alice: User
+) -> None:
+    book(alice, 100)
+    assert "API requests" not in page_text(olives).partition("<tbody>")[0]
+    for _ in range(2):
+        book(alice, 10, kind="api")
+    row = table(olives, "/usage/?by=person")["alice"]
+    assert (row["replies"], row["requests"]) == ("1", "2")
+    for client, path in ((olives, "/usage/"), (alices, "/usage/me/")):
+        page = page_text(client, path)
+        assert "2 over the API" in page
+        assert page.index(">Replies</th>") < page.index(">API requests</th>")
+        assert '<td class="number">1</td><td class="number">2</td>' in page.replace("> <", "><")
 
 
 def test_the_ledger_and_its_sums_count_alike(olives: Client, alice: User) -> None:

@@ -51,6 +51,7 @@ def added_up(
         sums.update(
             booked=1,
             replies=row.kind == "reply",
+            requests=row.kind == "api",
             prompt_tokens=prompt,
             cached_tokens=row.cached_tokens or 0,
             completion_tokens=completion,
@@ -111,7 +112,7 @@ class Booking:
             day=day_of(moment),
             kind=self.kind,
             provenance=self.provenance,
-            ending=self.ending if self.kind == "reply" else "",
+            ending=self.ending if self.kind != "title" else "",
             **dict(zip(names, self.counts, strict=True)),
         )
 
@@ -125,7 +126,7 @@ bookings = st.builds(
     gateway=st.sampled_from(["East", "West"]),
     model=st.sampled_from(["m", "Ω"]),
     day=st.sampled_from([1, 2, 31]),
-    kind=st.sampled_from(["reply", "title"]),
+    kind=st.sampled_from(["reply", "api", "title"]),
     provenance=st.sampled_from(list(Usage.Provenance)),
     ending=st.sampled_from(list(Ending)),
     counts=st.tuples(*[count] * 7),

@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
-from chatapp.exports import views
+from chatapp.exports import reading
 from chatapp.models import (
     ChatSettings,
     ContextCut,
@@ -53,7 +53,7 @@ async def downloaded(client: Client, *pks: UUID) -> list[dict[str, object]]:
 async def test_an_export_contains_every_branch(
     alices: Client, sky: Conversation, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(views, "AT_ONCE", at_once)
+    monkeypatch.setattr(reading, "MESSAGES_AT_ONCE", at_once)
     [line] = await downloaded(alices, sky.pk)
     assert line["title"] == "Sky “above”"
     messages = line["messages"]

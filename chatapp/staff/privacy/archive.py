@@ -6,12 +6,9 @@ on disk as a whole.
 """
 
 import asyncio
-import csv
-import io
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
@@ -27,13 +24,16 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
-from chatapp.exports.views import lines_of
-from chatapp.models import Conversation, Memory, ReplyImage, Usage, User, audit
+from chatapp.exports.formats.json_lines import json_lines
+from chatapp.exports.reading import Reading
+from chatapp.exports.streaming import streamed
+from chatapp.exports.zipped import Sink
+from chatapp.models import Memory, ReplyImage, Usage, User, audit
 from chatapp.sessions.validity import person_of
 from chatapp.staff.privacy.archived_files import ArchivedFile, archived_files
 from chatapp.staff.privacy.archived_library import archived_library
 from chatapp.staff.privacy.queries import all_staff_accesses
-from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
+from chatapp.text.spreadsheets import csv_line, in_dollars
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ def archive(request: HttpRequest) -> HttpResponseBase:
         return ask_to_confirm(reverse("privacy"))
     with transaction.atomic():
         audit.record("archive.made", actor=request.user, about=request.user)
-        conversations = list(request.user.conversations.select_related("project"))
+        conversations = list(request.user.conversations.values_list("pk", flat=True))
         about = _about(request.user)
     name = f"chatapp-{timezone.now():%Y-%m-%d}.zip"
     return StreamingHttpResponse(
@@ -79,39 +79,21 @@ def archive(request: HttpRequest) -> HttpResponseBase:
     )
 
 
-class _Sink(io.RawIOBase):
-    """The file that an archive is written to; `drain` returns and removes its bytes so far."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._parts.append(bytes(data))
-        return len(data)
-
-    def drain(self) -> bytes:
-        content = b"".join(self._parts)
-        self._parts.clear()
-        return content
-
-
 async def _zipped(
-    session_key: str, person: User, about: dict[str, Any], conversations: list[Conversation]
+    session_key: str, person: User, about: dict[str, Any], conversations: list[UUID]
 ) -> AsyncIterator[bytes]:
     """Yield the archive's bytes. Raises `NotSignedIn` once the session has ended.
 
     Compression runs in threads, so that it does not delay everybody's replies on the event loop.
     """
-    sink = _Sink()
+    sink = Sink()
     with ZipFile(sink, "w", ZIP_DEFLATED) as archive:
         for name, content in about.items():
             archive.writestr(name, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
         with archive.open("conversations.jsonl", "w", force_zip64=True) as file:
-            async for line in lines_of(conversations, session_key, with_deleted=True):
-                await asyncio.to_thread(file.write, line.encode())
+            chats = Reading(person, conversations, with_deleted=True)
+            async for piece in streamed(json_lines(chats), session_key):
+                await asyncio.to_thread(file.write, piece)
                 yield sink.drain()
         files, contents = await database_sync_to_async(archived_files)(person)
         archive.writestr("files.json", json.dumps(files, ensure_ascii=False, indent=2) + "\n")
@@ -130,12 +112,12 @@ async def _zipped(
                     await asyncio.to_thread(file.write, piece.encode())
                     yield sink.drain()
         with archive.open("usage.csv", "w", force_zip64=True) as file:
-            file.write(_line((*USAGE[:-1], "cost_usd")))
+            file.write(csv_line((*USAGE[:-1], "cost_usd")))
             keys = await database_sync_to_async(_keys_of_usage)(person)
             for start in range(0, len(keys), AT_ONCE):
                 chunk = keys[start : start + AT_ONCE]
                 rows = await database_sync_to_async(_usage)(chunk)
-                await asyncio.to_thread(file.write, b"".join(map(_line, rows)))
+                await asyncio.to_thread(file.write, b"".join(map(csv_line, rows)))
                 yield sink.drain()
     yield sink.drain()
 
@@ -183,18 +165,6 @@ def _usage(keys: list[UUID]) -> list[tuple[Any, ...]]:
         (booked_at, KINDS.get(kind, kind), *values, in_dollars(cost))
         for booked_at, kind, *values, cost in rows
     ]
-
-
-def _line(values: tuple[Any, ...]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text).writerow(_cell(value) for value in values)
-    return text.getvalue().encode()
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return "" if value is None else no_formula(str(value))
 
 
 def _about(person: User) -> dict[str, Any]:

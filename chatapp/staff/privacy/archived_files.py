@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chatapp.exports.views import file_record
+from chatapp.exports.formats.json_lines import file_record
 from chatapp.models import Attachment, PresetFile, User
 from chatapp.models.files import storage
 

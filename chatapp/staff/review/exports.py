@@ -31,7 +31,7 @@ from chatapp.staff.review.pages import page_of
 from chatapp.staff.review.positions import ReviewPosition
 from chatapp.staff.review.queue import Queue, found_by
 from chatapp.staff.review.rows import Row, rows_of
-from chatapp.staff.usage.spreadsheets import no_formula
+from chatapp.text.spreadsheets import no_formula
 
 COLUMNS = (
     *("id", "person", "begun_at", "used_at", "replies", "models", "tokens", "cost_usd"),

@@ -25,7 +25,7 @@ from chatapp.staff.usage.conversations import spent
 from chatapp.staff.usage.figures import Figures, change
 from chatapp.staff.usage.forms import MEASURES, PERIODS, UsageForm
 from chatapp.staff.usage.queries import Report, UsageQuery, models_without_price, report
-from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
+from chatapp.text.spreadsheets import in_dollars, no_formula
 
 MONEY = ("cost", "estimated_cost")
 MAX_ROWS = 200  # on the page; the CSV file has all

@@ -1,10 +1,11 @@
-"""Reads chats of our own export, JSON Lines, and of personal archives, which also have the files.
+"""Reads chats of our own export, JSON Lines, alone or in an archive that also has the files.
 
-Written by `chatapp/exports/`. What other apps don't have is passed on as `own`.
+Written by `chatapp/exports/formats/json_lines.py`, described in docs/export-format.md. What other
+apps don't have is passed on as `own`.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chatapp.transfer.formats.parts import (
@@ -31,12 +32,17 @@ from chatapp.transfer.values import (
 from chatapp.upstream.wire.chat_parameters import InvalidParameters, checked
 from chatapp.upstream.wire.reply import Ending
 
-NOT_EXPORTED = "Exports do not contain files. Import your personal archive, which has them."
+VERSION = 1
+NOT_EXPORTED = (
+    "This export was made without files. Export the chat again with its files, or import your"
+    " personal archive."
+)
+NEWER = "It was exported by a newer version of this app. Update this app, then import it again."
 EXPIRED = "The file had been deleted by the retention period."
 _CHAT = ("preset", "left_out", "is_temporary")
 _MESSAGE = (
     *("upstream", "finish_reason", "choice", "failed_models", "moderation", "request_settings"),
-    *("time_to_first_token", "duration", "extras"),
+    *("time_to_first_token", "duration", "extras", "usage"),
 )
 _STATES: Mapping[str, RunState] = {"done": "done", "failed": "failed", "denied": "denied"}
 
@@ -48,6 +54,8 @@ def is_chat(value: dict[str, Any]) -> bool:
 def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
     if value.get("trashed_at"):
         raise Unusable("It was in the trash.")
+    if (version := count(value.get("version"))) and version > VERSION:
+        raise Unusable(NEWER)
     left_out: Counter[str] = Counter()
     asked_with = {
         identifier(mapping(one).get("id")): storable(one)
@@ -64,7 +72,7 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
         left_out,
         source_id=value.get("id"),
         title=value.get("title"),
-        current="",
+        current=identifier(value.get("active_leaf")),
         created_at=moment(value.get("created_at"), left_out),
         updated_at=moment(value.get("updated_at"), left_out),
         is_archived=bool(value.get("archived_at")),
@@ -114,13 +122,14 @@ def _node(
 def _fill(node: Node, message: dict[str, Any], export: Export, left_out: Counter[str]) -> None:
     node.at = moment(message.get("created_at"), left_out)
     node.is_continuation = message.get("is_continuation") is True
-    node.parts.append(Reasoning(text(message.get("reasoning"))))
-    for call in map(mapping, listed(message.get("tool_calls"))):
-        id, name = identifier(call.get("id")), line(call.get("name"), 200)
-        node.parts.append(ToolCall(name, text(call.get("arguments")), id))
-        if state := _STATES.get(text(call.get("state"))):
-            node.parts.append(ToolResult(text(call.get("result")), name, id, state))
-    node.parts.append(Text(text(message.get("content"))))
+    rounds = [mapping(one) for one in listed(message.get("rounds"))]
+    if rounds:  # since version 1
+        for one in rounds:
+            node.parts += [Reasoning(text(one.get("reasoning"))), Text(text(one.get("content")))]
+            node.parts += _tool_parts(one)
+    else:
+        node.parts.append(Reasoning(text(message.get("reasoning"))))
+        node.parts += [*_tool_parts(message), Text(text(message.get("content")))]
     node.model = line(message.get("model"), 200)
     node.reasoning_seconds = number(message.get("reasoning_duration"))
     ending = text(message.get("ending"))
@@ -132,14 +141,24 @@ def _fill(node: Node, message: dict[str, Any], export: Export, left_out: Counter
     given = mapping(message.get("feedback"))
     given_at = moment(given.get("given_at"), left_out)
     node.feedback = feedback_of(given.get("rating"), given.get("note"), given_at)
-    node.files = [_file(mapping(one), export) for one in listed(message.get("files"))]
+    files = [*listed(message.get("files")), *listed(message.get("images"))]
+    node.files = [_file(mapping(one), export) for one in files]
+    node.error = text(mapping(message.get("error")).get("message"))
+
+
+def _tool_parts(record: dict[str, Any]) -> Iterator[ToolCall | ToolResult]:
+    for call in map(mapping, listed(record.get("tool_calls"))):
+        id, name = identifier(call.get("id")), line(call.get("name"), 200)
+        yield ToolCall(name, text(call.get("arguments")), id)
+        if state := _STATES.get(text(call.get("state"))):
+            yield ToolResult(text(call.get("result")), name, id, state)
 
 
 def _file(record: dict[str, Any], export: Export) -> SourceFile:
     found = export.files(identifier(record.get("id")))
     missing = EXPIRED if record.get("is_expired") is True else NOT_EXPORTED
     return file_named(
-        record.get("name"),
+        record.get("name") or (found.name if found else "Image"),
         record.get("type"),
         size=count(record.get("size")),
         content=found.content if found else None,

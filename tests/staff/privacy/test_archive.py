@@ -46,10 +46,10 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
     "chatapp.Conversation": {
         "conversations.jsonl": {
             "id", "title", "created_at", "updated_at", "project", "archived_at", "trashed_at",
-            "is_pinned", "is_temporary",
+            "is_pinned", "is_temporary", "active_leaf",
         },
         "": {  # the owner, the state of the page, the origin of the title, the copies
-            "user", "indexed_title", "titled_by", "active_leaf", "is_unread", "stored_bytes",
+            "user", "indexed_title", "titled_by", "is_unread", "stored_bytes",
             "cut_changes",
         },
     },
@@ -407,7 +407,7 @@ async def test_the_page_describes_what_the_archive_contains(
 ) -> None:
     await sync_to_async(write)(alice, connected)
     files = await unpacked(alices)
-    keys = {*files, *re.findall('"([a-z_]+)": ', "".join(files.values()))}
+    keys = {*files, *re.findall('"([a-z_]+)": ?', "".join(files.values()))}
     page = parse((await sync_to_async(alices.get)("/privacy/")).text)
     section = page.find("section", **{"aria-labelledby": "take-along"})
     has, _, lacks = " ".join(section.find_all("p")[0].text.split()).partition("It does not include")

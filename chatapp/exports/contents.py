@@ -1,0 +1,91 @@
+"""The files that belong to an export's messages: where they are in its archive, and their bytes."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+
+from chatapp.exports.names import Names, safe_name
+from chatapp.exports.zipped import Zip
+from chatapp.models import Attachment, ReplyImage
+from chatapp.models.files import storage
+
+logger = logging.getLogger(__name__)
+
+CHUNK_BYTES = 256 * 1024
+LOST = "An export lacks a file that is lost: %s"
+
+
+@dataclass
+class Contents:
+    """The files of a folder, each content once, in the order in which they were added."""
+
+    folder: str  # "" for the archive's root, or a name with a slash
+    records: list[dict[str, object]] = field(default_factory=list)  # what `files.json` lists
+    _names: Names = field(default_factory=Names)
+    _paths: dict[int, str] = field(default_factory=dict)  # by the key of the stored file
+    _pending: list[tuple[str, Attachment | ReplyImage]] = field(default_factory=list)
+
+    def attach(self, attachment: Attachment) -> str | None:
+        """Add an attached file and return its path, or None if its content has expired."""
+        if attachment.file is None:
+            return None
+        path = self._path(attachment, attachment.file_id, safe_name(attachment.name, "File"))
+        self._record(str(attachment.pk), attachment.name, attachment.media_type, path)
+        return path
+
+    def add_image(self, image: ReplyImage) -> str:
+        """Add an image of a reply and return its path."""
+        suffix = image.media_type.removeprefix("image/")
+        name = f"Image {image.position + 1}.{safe_name(suffix, 'bin')}"
+        path = self._path(image, image.file_id, name)
+        self._record(f"{image.message_id}-{image.position}", name, image.media_type, path)
+        return path
+
+    @property
+    def index(self) -> bytes:
+        """The content of `files.json`: where the files are that messages name by their ids."""
+        return msgspec.json.encode(self.records)
+
+    def _path(self, content: Attachment | ReplyImage, stored: int | None, name: str) -> str:
+        if stored in self._paths:
+            return self._paths[stored]
+        path = f"{self.folder}{self._names.take(name)}"
+        if stored is not None:
+            self._paths[stored] = path
+        self._pending.append((path, content))
+        return path
+
+    def _record(self, id: str, name: str, media_type: str, path: str) -> None:
+        self.records.append({"id": id, "name": name, "type": media_type, "path": path})
+
+    def write(self, archive: Zip) -> Iterator[bytes]:
+        """Add to the archive what has been added here since the last time; leave out lost files.
+
+        Raises `OSError` if the storage fails.
+        """
+        pending, self._pending = self._pending, []
+        for path, content in pending:
+            pieces = chunks_of(content)
+            try:
+                first = next(pieces, b"")
+            except FileNotFoundError:
+                logger.error(LOST, content)
+                continue
+            yield from archive.add(path, _all(first, pieces), packed=False)
+
+
+def _all(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+def chunks_of(content: Attachment | ReplyImage) -> Iterator[bytes]:
+    """Yield the bytes of a file. Raises `OSError`, and `FileNotFoundError` if they are lost."""
+    if content.file is None:
+        yield content.read() if isinstance(content, ReplyImage) else b""
+        return
+    with storage.open_file(content.file.name) as file:
+        while data := file.read(CHUNK_BYTES):
+            yield data

@@ -1,0 +1,140 @@
+"""Writes a chat as one HTML file that looks like the app: nothing is loaded, and no script runs.
+
+The messages are drawn with the partials of the chat page. Images are part of the file.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from urllib.parse import quote
+from uuid import uuid4
+
+from django.contrib.staticfiles import finders
+from django.utils import timezone
+from django.utils.safestring import SafeString, mark_safe
+
+from chatapp.exports.branch_notes import BranchNotes
+from chatapp.exports.contents import Contents, chunks_of
+from chatapp.exports.endings import ending_sentence, is_incomplete
+from chatapp.exports.reading import Chat, attachments_of, images_of
+from chatapp.models import Attachment, FileContent, Message, ReplyImage
+from chatapp.models.platform import branding
+from chatapp.rendering import fragments, pool
+from chatapp.rendering.fragments.environment import draw
+from chatapp.rendering.pool import HtmlOf, Typed
+from chatapp.upstream.wire.images import media_type_of
+
+AT_ONCE = 20  # messages that are rendered at the same time
+STYLES = (
+    *("palette", "app", "prose", "formulas", "bubble", "files", "code", "cut-off", "highlight"),
+    *("thread", "tool-calls", "reply-extras", "reply-foot", "print", "exported"),
+)
+ICONS = ("wrench", "file-text")
+POLICY = (
+    "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'"
+)
+_COMMENTS = re.compile(r"/\*.*?\*/", re.DOTALL)
+_SYMBOLS = re.compile(rf'<symbol id="icon-(?:{"|".join(ICONS)})".*?</symbol>', re.DOTALL)
+NO_PICTURE = "data:,"
+
+
+def html(chat: Chat, contents: Contents | None = None) -> Iterator[bytes]:
+    """Yield one chat in pieces; note files other than images in `contents`, which it links to."""
+    place = uuid4().hex  # where the messages go
+    page = {
+        "chat": chat,
+        "now": timezone.now(),
+        "style": _style(),
+        "policy": policy(),
+        "icons": _icons(),
+        "thread": place,
+    }
+    head, tail = draw("exports/page.html", page).split(place)
+    yield head.encode()
+    notes = BranchNotes(chat.places)
+    messages = chat.messages
+    while some := list(islice(messages, AT_ONCE)):
+        html_of = pool.rendered(fragments.texts_of(some))
+        for message in some:
+            yield _message(message, html_of, notes.of(message), contents).encode()
+    yield tail.encode()
+
+
+def policy() -> str:
+    """Return the content security policy of the page."""
+    digest = hashlib.sha256(_style().encode()).digest()
+    return POLICY.format(base64.b64encode(digest).decode())
+
+
+def _message(message: Message, html_of: HtmlOf, note: str, contents: Contents | None) -> SafeString:
+    view = fragments.ReplyView.of(message, html_of) if not message.is_prompt else None
+    images = {one.position: _picture(one) for one in images_of(message)}
+    context = {
+        "message": message,
+        "note": note,
+        "html": html_of(Typed(message.content)) if message.is_prompt else "",
+        "reply": view,
+        "files": [_file(one, contents) for one in attachments_of(message)],
+        "pictures": {one: images.get(one, NO_PICTURE) for one in message.extras.images},
+        "extras": message.extras,
+        "usage": getattr(message, "usage", None) if not message.is_streaming else None,
+        "ending": "" if message.is_prompt else ending_sentence(message),
+        "is_incomplete": is_incomplete(message),
+        "icon": _icon,
+    }
+    return draw("exports/_message.html", context)
+
+
+def _file(one: Attachment, contents: Contents | None) -> tuple[Attachment, str, str]:
+    """Return a file with its image, if it is one, and its path, if it is beside the page."""
+    if one.content and one.content.kind == FileContent.Kind.IMAGE:
+        return one, _picture(one), ""
+    path = contents.attach(one) if contents is not None else None
+    return one, "", quote(path) if path else ""
+
+
+def _picture(image: Attachment | ReplyImage) -> str:
+    """Return an image as a data URL; an empty one if it is lost."""
+    try:
+        data = b"".join(chunks_of(image))
+    except FileNotFoundError:
+        return NO_PICTURE
+    media_type = media_type_of(data[:16])
+    return (
+        f"data:{media_type};base64,{base64.b64encode(data).decode()}" if media_type else NO_PICTURE
+    )
+
+
+def _icon(name: str) -> SafeString:
+    svg = f'<svg class="icon" aria-hidden="true"><use href="#icon-{name}"/></svg>'
+    return mark_safe(svg)  # noqa: S308 - the names are in our templates
+
+
+@cache
+def _sheets() -> str:
+    texts = (_source(f"css/{name}.css") for name in STYLES)
+    return "\n".join(_COMMENTS.sub("", text) for text in texts)
+
+
+def _style() -> SafeString:
+    known = branding.known()
+    accent = ""
+    if known.accent:
+        accent = f"\n:root{{--accent:light-dark({known.accent},{known.accent_dark})}}"
+    return mark_safe(_sheets() + accent)  # noqa: S308 - our own sheets, and checked colours
+
+
+@cache
+def _icons() -> SafeString:
+    symbols = "".join(_SYMBOLS.findall(_source("icons.svg")))
+    return mark_safe(f'<svg class="exported-icons">{symbols}</svg>')  # noqa: S308 - our own
+
+
+def _source(name: str) -> str:
+    path = finders.find(name)
+    assert isinstance(path, str)
+    return Path(path).read_text()

@@ -1,0 +1,51 @@
+"""Writes what chats have used as CSV: a row for each reply, title and summary."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from uuid import UUID
+
+from django.db.models import Q
+
+from chatapp.exports.reading import Reading
+from chatapp.models import Usage
+from chatapp.text.spreadsheets import csv_line, in_dollars
+
+CHATS_AT_ONCE = 100
+COLUMNS = (
+    "booked_at",
+    "kind",
+    "upstream_name",
+    "model",
+    "ending",
+    "first_token_ms",
+    "duration_ms",
+    "provenance",
+    "prompt_tokens",
+    "completion_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "total_tokens",
+    "cost",
+)
+
+
+def usage_csv(reading: Reading) -> Iterator[bytes]:
+    yield csv_line(("chat", "title", *COLUMNS[:-1], "cost_usd"))
+    keys = iter(reading.chats)
+    while some := list(islice(keys, CHATS_AT_ONCE)):
+        yield from _rows(reading, some)
+        for _ in some:
+            reading.on_chat()
+
+
+def _rows(reading: Reading, chats: Sequence[UUID]) -> Iterator[bytes]:
+    own = reading.person.conversations.kept().filter(pk__in=chats)
+    titles = dict(own.values_list("pk", "title"))
+    existing = Q(message__conversation__in=titles, message__deleted_at=None)
+    # The key of a title's usage is the chat's; a summary names the chat.
+    of_these = existing | Q(pk__in=titles) | Q(conversation__in=titles)
+    found = Usage.objects.filter(of_these).order_by("booked_at", "pk")
+    columns = ("message__conversation", "conversation", "pk", *COLUMNS)
+    for of_message, of_summary, pk, *values, cost in found.values_list(*columns).iterator(500):
+        chat = of_message or of_summary or pk
+        yield csv_line((str(chat), titles.get(chat, ""), *values, in_dollars(cost)))

@@ -1,0 +1,132 @@
+r"""Puts untrusted text into a Markdown document, so that it can't change what is around it.
+
+`contained` keeps the Markdown of an answer as the model wrote it, except that raw HTML is escaped
+(`\<div>`) outside of code, that images become links, and that a fence which was never closed is
+closed. It works line by line like a reader of CommonMark. Where that is not sure what a reader will
+take for code, it escapes.
+"""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from chatapp.rendering.markdown.blocks import Block, split
+
+# What may begin raw HTML or an image, which a reader would load, after backslashes.
+_RISKY = re.compile(r"(\\*)(?:<(?=[A-Za-z/!?])|!(?=\[))")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
+_TICKS = re.compile(r"(`+)")
+# A fence within a list or a quote, after the marks of both.
+_NESTED = re.compile(
+    r"(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*[ \t]*(?P<fence>`{3,}(?=[^`]*\Z)|~{3,})"
+)
+_MARKED = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+# Other readers than this app take a fence within a formula for a fence.
+_FENCE = re.compile(r"(?m)^[ \t]*(`{3,}|~{3,})")
+_LONG_RUN = re.compile(r"`{3,}")
+
+
+def escaped(text: str) -> str:
+    """Return a name or title as one line of Markdown that means nothing but itself."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def link(words: str, address: str) -> str:
+    """Return a link; the address may be a URL or a path."""
+    return f"[{escaped(words)}](<{_address(address)}>)"
+
+
+def image(words: str, path: str) -> str:
+    return f"![{escaped(words)}](<{_address(path)}>)"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return the text as a code block, whatever fences it contains."""
+    longest = max(map(len, _LONG_RUN.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    content = text.rstrip("\n")
+    return f"{fence}{language}\n{content}\n{fence}"
+
+
+def contained(text: str) -> str:
+    """Return Markdown text with raw HTML escaped, and with its last fence closed."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    if not (_RISKY.search(text) or "```" in text or "~~~" in text):
+        return text
+    blocks = split(text)
+    if not _RISKY.search(text) and not (blocks and _is_open(blocks[-1])):
+        return text
+    return "\n".join(map(_contained, blocks)).strip("\n")
+
+
+def _address(address: str) -> str:
+    return quote(address, safe="/:?#[]@!$&'()*+,;=%~")
+
+
+def _is_open(block: Block) -> bool:
+    if block.kind == "rest":
+        return True
+    is_closed = len(block.lines) > 1 and block.closes_fence(block.lines[-1].rstrip("\n"))
+    return block.kind == "fence" and not is_closed
+
+
+def _contained(block: Block) -> str:
+    if block.kind == "rest":  # too much to look at line by line
+        return fenced(block.source) + "\n"
+    if block.kind == "fence":
+        source = block.source if block.source.endswith("\n") else f"{block.source}\n"
+        return f"{source}{block.fence}\n" if _is_open(block) else source
+    if block.kind == "indented":
+        return block.source
+    return "".join(_without_html(block))
+
+
+def _without_html(block: Block) -> Iterator[str]:
+    """Yield the block's lines with `<` escaped where it may begin raw HTML."""
+    may_nest = block.kind in ("list", "quote")
+    fence, is_unsure = "", False
+    for line in block.lines:
+        found = _NESTED.match(line.rstrip("\n")) if may_nest else None
+        if fence and not (_MARKED.match(line) and found is None):
+            bare = line.strip(" \t>\n")
+            fence = "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
+            yield line
+        elif found:
+            fence = found["fence"]
+            yield line
+        else:
+            fence, is_unsure = "", is_unsure and not line.isspace()
+            inert, is_unsure = _line_without_html(line, is_unsure)
+            yield _FENCE.sub(r"\\\1", inert) if block.kind == "formula" else inert
+
+
+def _inert(found: re.Match[str]) -> str:
+    is_escaped = len(found[1]) % 2
+    return found[0] if is_escaped else f"{found[0][:-1]}\\{found[0][-1]}"
+
+
+def _line_without_html(line: str, is_unsure: bool) -> tuple[str, bool]:
+    """Return the line, and whether a span of code may go on in the next one."""
+    if not is_unsure and "`" not in line:
+        return _RISKY.sub(_inert, line), False
+    parts = _TICKS.split(line)  # text and runs of backticks in turn
+    closers: dict[str, list[int]] = {}
+    for index in range(len(parts) - 2, 0, -2):
+        closers.setdefault(parts[index], []).append(index)
+    at = 0
+    while at < len(parts):
+        part = parts[at]
+        if at % 2 == 0:
+            parts[at] = _RISKY.sub(_inert, part)
+            at += 1
+            continue
+        ahead = closers[part]
+        while ahead and ahead[-1] <= at:
+            ahead.pop()
+        is_escaped = parts[at - 1].endswith("\\")
+        if is_unsure or is_escaped or not ahead or "|" in "".join(parts[at : ahead[-1]]):
+            is_unsure = True
+            at += 1
+        else:
+            at = ahead[-1] + 1
+    return "".join(parts), is_unsure

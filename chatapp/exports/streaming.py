@@ -1,0 +1,37 @@
+"""Sends an export while it is written."""
+
+import time
+from collections.abc import AsyncIterator, Iterator
+
+from channels.db import database_sync_to_async
+
+from chatapp.sessions.validity import person_of
+
+PIECE_BYTES = 64 * 1024
+SECONDS_A_PIECE = 0.2
+
+
+async def streamed(pieces: Iterator[bytes], session_key: str) -> AsyncIterator[bytes]:
+    """Yield an export's bytes, which are made in a thread.
+
+    Raises `NotSignedIn` once the session has ended, so that the client sees a truncated download.
+    """
+    try:
+        while data := await database_sync_to_async(_next)(pieces, session_key):
+            yield data
+    finally:
+        if close := getattr(pieces, "close", None):
+            await database_sync_to_async(close)()
+
+
+def _next(pieces: Iterator[bytes], session_key: str) -> bytes:
+    """Return the next bytes, or none at the end."""
+    person_of(session_key)
+    found: list[bytes] = []
+    size, until = 0, time.monotonic() + SECONDS_A_PIECE
+    for piece in pieces:
+        found.append(piece)
+        size += len(piece)
+        if size >= PIECE_BYTES or (size and time.monotonic() > until):
+            break
+    return b"".join(found)

@@ -23,6 +23,7 @@ from chatapp.doctor.probe import ProbeConsumer  # noqa: E402
 from chatapp.logs import RequestLog  # noqa: E402
 from chatapp.server.pages import Pages  # noqa: E402
 from chatapp.server.response_headers import ResponseHeaders  # noqa: E402
+from chatapp.sharing.consumer import ReaderConsumer  # noqa: E402
 
 
 async def refuse(scope: Any, receive: Any, send: Any) -> None:
@@ -38,6 +39,7 @@ routes = ProtocolTypeRouter(
             URLRouter(
                 [
                     path("ws/", ChatConsumer.as_asgi()),
+                    path("ws/s/<str:token>/", ReaderConsumer.as_asgi()),
                     path("ws/probe/", ProbeConsumer.as_asgi()),
                     re_path("", refuse),  # type: ignore[arg-type]  # last: it matches anything
                 ]

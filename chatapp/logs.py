@@ -37,8 +37,8 @@ KEY = re.compile(
   | () \b sk- [\w-]{6,}
     """
 )
-# The setup link works like a password until the first account exists.
-SETUP_LINK = re.compile(r"(/setup/)[^/\s\"'\\]+")
+# The setup link works like a password until the first account exists, and so do shared links.
+SECRET_PATH = re.compile(r"(/(?:setup|s)/)[^/\s\"'\\]+")
 # PostgreSQL quotes a row that it rejects, which may hold somebody's message.
 ROW = re.compile(r"(Failing row contains \().*?(\)\.)", re.DOTALL)
 
@@ -120,7 +120,7 @@ def _without_traceback(record: logging.LogRecord) -> bool:
 def strike_out(line: str) -> str:
     """Redact anything in the line that looks like a key, password, setup link or database row."""
     line = KEY.sub(lambda found: f"{found[1] or found[2] or ''}{REDACTED}", line)
-    line = SETUP_LINK.sub(rf"\1{REDACTED}", line)
+    line = SECRET_PATH.sub(rf"\1{REDACTED}", line)
     return ROW.sub(rf"\1{REDACTED}\2", line)
 
 

@@ -49,6 +49,7 @@ unread_sockets = Counter(
     "chatapp_unread_sockets", "Sockets aborted because their clients did not read."
 )
 viewers = Gauge("chatapp_viewers", "Browser tabs connected to this process.")
+readers = Gauge("chatapp_readers", "Tabs that read live shared chats in this process.")
 
 time_to_first_token = Histogram(
     "chatapp_time_to_first_token_seconds",

@@ -12,6 +12,7 @@ def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
 urlpatterns = [
     path("", include("chatapp.chat.urls")),
     path("api/v1/", include("chatapp.api.urls")),
+    path("", include("chatapp.sharing.urls")),
     path("", include("chatapp.search.urls")),
     path("", include("chatapp.exports.urls")),
     path("prompts/", include("chatapp.library.prompts.urls")),

@@ -39,7 +39,7 @@ def test_every_name_has_the_apps_prefix_and_a_unit() -> None:
         if hasattr(collector, "collect") and not isinstance(collector, type)
         for metric in collector.collect()
     ]
-    assert len(families) == 14
+    assert len(families) == 15
     for metric in families:
         assert metric.name.startswith("chatapp_")
         assert metric.documentation.endswith(".")

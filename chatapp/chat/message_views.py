@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import to_second_factor
-from chatapp.models import Message, User, audit
+from chatapp.models import Message, ReplyImage, User, audit
 from chatapp.models.review.readable import readable_images
 
 logger = logging.getLogger(__name__)
@@ -61,13 +61,19 @@ def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
         with transaction.atomic():
             of = image.message.conversation
             audit.record("image.opened", actor=request.user, about=of)
+    return send_reply_image(image)
+
+
+def send_reply_image(image: ReplyImage) -> HttpResponse:
     try:
         data = image.read()
     except FileNotFoundError as error:
-        logger.error("%s of reply %s is lost: there is no file %s", image, pk, image.file)
+        logger.error(
+            "%s of reply %s is lost: there is no file %s", image, image.message_id, image.file
+        )
         raise Http404("The image is lost.") from error
     except OSError as error:
-        logger.error("%s of reply %s can't be read: %s", image, pk, error)
+        logger.error("%s of reply %s can't be read: %s", image, image.message_id, error)
         return HttpResponse("The image can't be read at the moment.", status=503)
     headers = {
         "Cache-Control": "no-store",  # the browser's next user must not find it in the cache

@@ -116,6 +116,7 @@ class ThreadSync:
         self.close()
         await self._show_thread(thread)
         worker().show(self._viewer, step.conversation)
+        worker().shares_changed(step.conversation)
         self._watch_remote_replies(thread.page)
 
     def close(self) -> None:

@@ -33,6 +33,9 @@ KEYWORDS = {
     "Presets": """
         preset assistant assistants agent agents persona gpt gpts custom role start
     """,
+    "Sharing a chat": """
+        share shared sharing link links public read only snapshot live colleague team revoke expiry
+    """,
     "Settings of a chat": """
         settings setting system instructions parameter parameters temperature seed schema json
         request format top_p effort sliders panel

@@ -44,22 +44,34 @@ _threads = ThreadPoolExecutor(8, "serving")
 
 @for_readers
 def download(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponseBase:
-    """The file as it was attached, or the image as it was encoded."""
-    if attachment.file is None:
-        raise Http404("The file has not been read yet, or was deleted.")
     if hides_author(request, attachment):
         return HttpResponse(UNNAMED, status=403, content_type="text/plain; charset=utf-8")
-    name = _download_name(attachment)
-    return _served(request, attachment.file, "application/octet-stream", download_as=name)
+    return send_original(request, attachment)
 
 
 @for_readers
 def image(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponseBase:
-    return _served(request, _image(attachment).file)
+    return send_image(request, attachment)
 
 
 @for_readers
 def thumbnail(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponseBase:
+    return send_thumbnail(request, attachment)
+
+
+def send_original(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponseBase:
+    """The file as it was attached, or the image as it was encoded."""
+    if attachment.file is None:
+        raise Http404("The file has not been read yet, or was deleted.")
+    name = _download_name(attachment)
+    return _served(request, attachment.file, "application/octet-stream", download_as=name)
+
+
+def send_image(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponseBase:
+    return _served(request, _image(attachment).file)
+
+
+def send_thumbnail(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpResponseBase:
     content = _image(attachment)
     return _served(request, content.thumbnail or content.file)
 

@@ -69,6 +69,7 @@ from chatapp.models.review.rules import ReviewRule, RuleFinding, UnjudgedMessage
 from chatapp.models.review.saved_views import ReviewSample, ReviewView, SampleMember
 from chatapp.models.search.review_searches import ReviewSearch
 from chatapp.models.search.search_entries import SearchEntry, index_some, reindex
+from chatapp.models.sharing.shared_chats import SharedChat, SharedChatAudience
 
 __all__ = [
     "AccessRule",
@@ -144,6 +145,8 @@ __all__ = [
     "SavedPrompt",
     "SearchEntry",
     "SendAgain",
+    "SharedChat",
+    "SharedChatAudience",
     "StillStreaming",
     "StoredFile",
     "Suggestion",

@@ -1,6 +1,7 @@
 // The menu of a conversation in a list: shows the actions available in that list.
 
 import { choose } from "./conversation-actions.js";
+import { fetchFrom } from "./fetched-dialogs.js";
 import { closeMenu } from "./menus.js";
 import { projectOf, folderOf } from "./conversation-list.js";
 import { OURS } from "./untrusted-html.js";
@@ -21,9 +22,9 @@ document.addEventListener("beforetoggle", ({ target, newState }) => {
   const place = folderOf(row);
   for (const item of target.children) item.hidden = !item.dataset.in.split(" ").includes(place);
   const [pin, unpin] = ["pin", "unpin"].map((one) => target.querySelector(`[data-change=${one}]`));
-  const usage = target.querySelector("[data-opens=conversation-usage]");
-  usage.dataset.from = `${row.querySelector("button").dataset.url}usage/`;
-  document.getElementById(usage.dataset.opens)?.remove(); // it may show another conversation, or old figures
+  const address = row.querySelector("button").dataset.url;
+  fetchFrom("conversation-usage", `${address}usage/`);
+  fetchFrom("share-chat", `${address}share/`);
   if (place === "list") {
     pin.hidden = "pinned" in row.dataset;
     unpin.hidden = !pin.hidden;

@@ -11,6 +11,12 @@ export async function fetchDialog(address, id, target = "body") {
   return dialog;
 }
 
+// Loads the dialog from this address when a button next opens it: it may show another conversation.
+export function fetchFrom(id, address) {
+  document.getElementById(id)?.remove();
+  for (const button of document.querySelectorAll(`[data-opens="${id}"]${OURS}`)) button.dataset.from = address;
+}
+
 // WebKit does not focus a link that is clicked, and so does not give the focus back to it. The link may
 // have been drawn again meanwhile.
 export function focusOn(opened) {

@@ -3,7 +3,9 @@
 // model takes no images has a button that retries with one that does.
 
 import { OURS } from "./untrusted-html.js";
+import { fetchFrom } from "./fetched-dialogs.js";
 import { closeMenu } from "./menus.js";
+import { conversation } from "./page.js";
 import { box, focusBox, isEmpty } from "./message-box.js";
 import { askForModel } from "./model-opener.js";
 
@@ -19,6 +21,7 @@ document.addEventListener("click", ({ target }) => {
   const button = target.closest?.(`[popovertarget="message-menu"]${OURS}`);
   if (!button) return;
   opener = button;
+  fetchFrom("share-chat", `/c/${conversation()}/share/?message=${button.dataset.about}`);
   for (const item of menu.querySelectorAll("[data-retry-with], [data-leave-out]")) item.hidden = !button.dataset.model;
 }, true);
 

@@ -134,6 +134,7 @@ UNFILLED = {
     "ReplyImage media_type": "one of a few",
     "RequestSettings digest": "a hash",
     "Session session_key session_data": "a session key; it is never shown",
+    "SharedChat digest last_characters": "a hash, and the end of a token",
     "SocialAccount provider": "the only provider",
     "SocialApp provider provider_id name client_id secret key settings": "the app creates none",
     "SocialToken token token_secret": "the app creates none",

@@ -47,6 +47,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
+from chatapp.models.sharing.shared_chats import Audience, Share, ShareOptions
 from tests.conftest import PASSWORD
 from tests.support.stored import end, reply_of
 
@@ -106,6 +107,8 @@ class House:
         query = self.QUERIES.get(route, "").format(
             reply=self.reply.pk, conversation=self.conversation.pk
         )
+        if route.startswith("s/<str:token>"):
+            route = route.replace("<str:token>", str(self.objects["shared_token"]))
         for model, key in self.objects.items():
             if f"/{model}/" in route:
                 route = route.replace("<path:object_id>", str(key)).replace("<id>", str(key))
@@ -118,6 +121,9 @@ class House:
             "prompts/<uuid:pk>/text": f"prompts/{self.reply.parent_id}/text",
             "prompts/<uuid:pk>": f"prompts/{self.objects['prompt']}",
             "presets/<uuid:pk>": f"presets/{self.objects['preset']}",
+            "shared-links/<uuid:pk>": f"shared-links/{self.objects['shared_link']}",
+            "shared/<uuid:pk>": f"shared/{self.objects['shared_link']}",
+            "<uuid:reply>": str(self.reply.pk),
             "<int:number>": "1",
             "files/<uuid:pk>": f"files/{self._file_in(route)}",
             "<uuid:message>": str(self.reply.pk),
@@ -141,7 +147,7 @@ class House:
         return f"/{route}{query}"
 
     def _file_in(self, route: str) -> UUID:
-        what = route.removeprefix("files/<uuid:pk>/").partition("/")[0]
+        what = route.rpartition("files/<uuid:pk>/")[2].partition("/")[0]
         return self.files[FILES.get(what, "document")]
 
 
@@ -189,7 +195,14 @@ def furnish(alice: User) -> House:
         alice, name=PRIVATE[0], system_prompt=PRIVATE[1], suggestions=[PRIVATE[2]]
     )
     token, _ = AccessToken.issue(alice, "laptop", ["chat"], None)
+    group = Group.objects.create(name="g")  # without members, so that nobody else opens the link
+    share = Share(conversation.pk, Audience(groups=[group]), options=ShareOptions(shows_files=True))
+    alice.groups.add(group)
+    link, shared_token = share.store(alice)
+    alice.groups.clear()
     objects = {
+        "shared_link": link.pk,
+        "shared_token": shared_token,
         "access_token": token.pk,
         "preset": preset.pk,
         "prompt": SavedPrompt.start(alice, title=PRIVATE[0], text=f"{PRIVATE[1]} {{{{topic}}}}").pk,
@@ -200,7 +213,7 @@ def furnish(alice: User) -> House:
         "toolserver": server.pk,
         "suggestion": Suggestion.objects.create(text="Explain a word").pk,
         "installation": 1,
-        "group": Group.objects.create(name="g").pk,
+        "group": group.pk,
         "rule": ReviewRule.objects.create(
             name="r", kind="words", applies_to="both", text="xyzzy"
         ).pk,

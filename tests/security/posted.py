@@ -71,6 +71,7 @@ SECRET = "JBSWY3DPEHPK3PXP"  # of an authenticator app
 FIELDS: Mapping[str, Mapping[str, str]] = {
     "c/<uuid:pk>/rename/": {"title": "New"},
     "c/<uuid:pk>/settings/": {"system_prompt": "New"},
+    "c/<uuid:pk>/share/": {"who": "everyone", "live": "on", "days": "7"},
     "chat-settings/": {"system_prompt": "New"},
     "preferences/memory/": {"about": "New"},
     "conversations/change/": {"action": "pin", "ids": "{conversation}"},

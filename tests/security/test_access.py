@@ -56,6 +56,8 @@ OVER = "410 410 410 410 410 410 410"
 NO_TOKEN = "401 401 401 401 401 401 401"  # a session is no use there
 NOT_THERE = "404 404 404 404 404 404 404"
 NOT_IN_ADMIN = "in in in 404 404 404 404"
+READER = " in  200 404 404 404 404 404"  # the house's link is for nobody but its owner
+UNDER_LINK = "404 200 404 404 404 404 404"
 POSTED = " 405 405 405 405 405 405 405"
 REVIEWS = ("open", "reveal", "claim", "release", "verdict", "labels", "notes")
 POSTED_IN_ADMIN = "in in in 405 405 405 405"
@@ -75,6 +77,16 @@ TABLE = {
     "c/<uuid:pk>/rename/": POSTED,
     "c/<uuid:pk>/keep/": POSTED,
     "c/<uuid:pk>/usage/": OWNER,
+    "c/<uuid:pk>/share/": OWNER,
+    "shared-links/": MEMBERS,
+    **{f"shared-links/<uuid:pk>/{act}/": POSTED for act in ("revoke", "renew")},
+    **{f"s/<str:token>/{page}": READER for page in ("", "copy/")},
+    "s/<str:token>/earlier/<uuid:message>/": UNDER_LINK,
+    **{
+        f"s/<str:token>/files/<uuid:pk>/{what}": UNDER_LINK for what in ("", "image/", "thumbnail/")
+    },
+    "s/<str:token>/images/<uuid:reply>/<int:position>/": UNDER_LINK,
+    "s/<str:token>/<path:rest>": NOT_THERE,
     "models/": MEMBERS,
     "branding/accent.css": ANYBODY,
     "branding/logo": ANYBODY,
@@ -145,6 +157,7 @@ TABLE = {
     "settings/models/<int:pk>/test/": STAFFS_ROOM,
     "settings/shared/": STAFFS_ROOM,
     "settings/shared/stop/": POSTED,
+    "settings/shared/<uuid:pk>/revoke/": POSTED,
     "settings/tools/": STAFFS_ROOM,
     "settings/tools/new/": STAFFS_ROOM,
     "settings/tools/<int:pk>/": STAFFS_ROOM,
@@ -284,13 +297,16 @@ HERS = (
     "projects/<uuid:pk>/change/",
     "projects/<uuid:pk>/delete/",
     "replies/<uuid:pk>/feedback/",
+    "s/<str:token>/copy/",
+    *(f"shared-links/<uuid:pk>/{act}/" for act in ("revoke", "renew")),
     "accounts/tokens/<uuid:pk>/revoke/",
     *(f"prompts/<uuid:pk>/{act}/" for act in ("copy", "delete", "fill")),
     *(f"presets/<uuid:pk>/{act}/" for act in ("copy", "delete")),
     *(f"files/<uuid:pk>/{act}/" for act in ("retry", "remove", "pages", "describe")),
 )
 """What Alice may post, as covered by test_chat_settings, test_feedback, test_keeping, test_projects
-and test_temporary in tests/chat, in tests/accounts, tests/files and tests/library."""
+and test_temporary in tests/chat, in tests/accounts, tests/files, tests/library and
+tests/sharing."""
 
 
 async def recorded() -> int:

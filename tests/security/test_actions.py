@@ -75,6 +75,11 @@ ACTIONS = {
     "projects/<uuid:pk>/change/": Gates(OWNER, HERS),
     "projects/<uuid:pk>/delete/": Gates(OWNER, HERS),
     "replies/<uuid:pk>/feedback/": Gates(OWNER, HERS),
+    # Shared chats
+    "c/<uuid:pk>/share/": Gates(OWNER, "chat.shared"),
+    "shared-links/<uuid:pk>/renew/": Gates(OWNER, "chat.share_changed"),
+    "shared-links/<uuid:pk>/revoke/": Gates(OWNER, "chat.unshared"),
+    "s/<str:token>/copy/": Gates(OWNER, "chat.share_copied"),
     # Prompts
     "prompts/new/": Gates(MEMBER, HERS),
     "prompts/import/": Gates(MEMBER, HERS),
@@ -182,6 +187,7 @@ ACTIONS = {
     "settings/models/<int:pk>/delete/": Gates(ADMINISTRATOR, "upstream.deleted", PASSWORD),
     "settings/models/<int:pk>/test/": Gates(ADMINISTRATOR, "upstream.checked", PASSWORD),
     "settings/shared/stop/": Gates(ADMINISTRATOR, "item.unshared"),  # only revokes
+    "settings/shared/<uuid:pk>/revoke/": Gates(ADMINISTRATOR, "chat.unshared"),  # only revokes
     "settings/tools/new/": Gates(ADMINISTRATOR, "toolserver.added", PASSWORD),
     "settings/tools/<int:pk>/": Gates(ADMINISTRATOR, "toolserver.changed", PASSWORD),
     "settings/tools/<int:pk>/tools/": Gates(ADMINISTRATOR, "toolserver.checked", PASSWORD),

@@ -99,6 +99,7 @@ NOT_THEIRS = {
     "ReviewRule name text": "the house's",
     "Session session_key": "random",
     "Limit model": "an id of a model",
+    "SharedChat digest last_characters": "random",
     "SocialAccount provider": "the one of ours",
     "SocialApp provider provider_id name client_id secret key settings": "the house's",
     "SocialToken token token_secret": "none is stored",

@@ -66,6 +66,9 @@ def check(answer: httpx.Response, *, is_file: bool = False) -> None:
     # A request refused by CSRF protection gets a page that has nothing to do with the address.
     holds_secret = answer.request.url.path.startswith(WITH_SECRET) and answer.status_code != 403
     own = {"referrer-policy": "strict-origin"} if holds_secret else {}
+    if answer.request.url.path.startswith("/s/") and answer.status_code != 403:
+        is_form = answer.request.url.path.endswith("/copy/")
+        own = {"referrer-policy": "strict-origin" if is_form else "no-referrer"}
     for name, value in (ON_ALL | own).items():
         assert headers.get_list(name) == [value], f"{context}: {name}"
     [policy] = headers.get_list("content-security-policy")

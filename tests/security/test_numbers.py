@@ -25,6 +25,8 @@ NUMBERS = [PAST_64_BITS, "9" * 30, "9" * 4300, PAST_PYTHON, "\N{SUPERSCRIPT TWO}
 NUMBER = re.compile("<int:[a-z_]+>|<path:[a-z_]+>|<id>")
 OTHERS = {
     "<uuid:pk>": ["00000000-0000-4000-8000-000000000000"],
+    "<str:token>": ["x"],
+    "<uuid:reply>": ["00000000-0000-4000-8000-000000000000"],
     "<slug:kind>": ["upstream", "tools"],
     "<slug:what>": ["name", "groups", "sign-out", "hold", "end-hold", "active"],
 }

@@ -19,6 +19,8 @@ REPLY = re.compile(r'data-reply="([0-9a-f-]{36})"')
 class Tab:
     """One browser tab of the person whose `client` is signed in; a context manager."""
 
+    path = "/ws/"
+
     def __init__(
         self, client: Client | AsyncClient, origin: str = "http://localhost", **query: object
     ) -> None:
@@ -27,7 +29,9 @@ class Tab:
         headers = [(b"host", b"localhost"), (b"cookie", cookies.encode())]
         if origin:
             headers.append((b"origin", origin.encode()))
-        self._socket = WebsocketCommunicator(application, f"/ws/?{urlencode(query)}", headers)
+        self._socket = WebsocketCommunicator(
+            application, f"{self.path}?{urlencode(query)}", headers
+        )
         self.frames: list[str] = []
         self._is_open = False
 

@@ -11,7 +11,8 @@ it.
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import ClassVar
 
 from django.db import connection, models, transaction
 from django.db.models.functions import Cast, Coalesce
@@ -66,7 +67,7 @@ class Fork:
             raise Refused(STREAMS)
         ids = branches.ancestors(last.pk, branches.ANY)[::-1]
         summaries = summary_bytes(last.conversation_id, last.conversation.cut_changes)
-        sizes = _sizes(ids, summaries)
+        sizes = sizes_of(ids, summaries)
         size = sum(sizes) + summaries.get(None, 0)
         storage.take_room(user, size, hourly)
         fork = _fork_of(last.conversation, size)
@@ -76,7 +77,7 @@ class Fork:
         fork.begin()
         ChatSettings.copy(last.conversation, fork)
         copy_cuts(fork, {None: None}, last.conversation_id)
-        return Copying(fork, copies, _steps(ids, sizes), last.conversation.is_temporary)
+        return Copying(fork, copies, steps_of(ids, sizes), last.conversation.is_temporary)
 
 
 @dataclass
@@ -87,22 +88,66 @@ class Copying:
     copies: dict[uuid.UUID, uuid.UUID]
     steps: list[list[uuid.UUID]]
     stays_temporary: bool
-    _done: int = field(default=0, init=False)
+
+    with_settings: ClassVar = True  # the settings of requests, and what is left out of them
+    done = 0  # steps
 
     @transaction.atomic
     def step(self, _user: User) -> bool:
         """Copy some messages; return whether they were the last. Raises `Refused`."""
-        _copy(self.steps[self._done], self.copies, self.conversation)
-        self._done += 1
-        if self._done < len(self.steps):
+        self._copy(self.steps[self.done])
+        self.done += 1
+        if self.done < len(self.steps):
             return False
         if not self.stays_temporary:
             self.conversation.is_temporary = False
             self.conversation.save(update_fields=["is_temporary"])
         return True
 
+    def prepare(self, message: Message) -> None:
+        """Change a message before its copy is stored."""
 
-def _sizes(ids: list[uuid.UUID], summaries: Mapping[uuid.UUID | None, int]) -> list[int]:
+    def _copied_settings(self, messages: list[Message]) -> dict[uuid.UUID | None, uuid.UUID]:
+        if not self.with_settings:
+            return {}
+        asked_with = {one.request_settings_id for one in messages if one.request_settings_id}
+        return dict(RequestSettings.copy(asked_with, self.conversation))
+
+    def _copy(self, ids: list[uuid.UUID]) -> None:
+        """Store copies of these messages, in this order. Raises `Refused` if one was deleted."""
+        copies, fork = self.copies, self.conversation
+        found = Message.objects.filter(deleted_at=None).in_bulk(ids)
+        if len(found) < len(ids):  # deleted since the copying began
+            raise Refused(GONE)
+        messages = [found[pk] for pk in ids]
+        settings = self._copied_settings(messages)
+        for message in messages:
+            self.prepare(message)
+            message.pk = copies[message.pk]
+            message.request_settings_id = settings.get(message.request_settings_id)
+            message.conversation = fork
+            message.parent_id = copies[message.parent_id] if message.parent_id else None
+            message.sequence = message.streamed_by = message.indexed_at = None
+        STORED.run(*messages)
+        with_files = (old for old, one in zip(ids, messages, strict=True) if one.file_count)
+        copy_attachments({old: copies[old] for old in with_files})
+        if self.with_settings:
+            copy_cuts(fork, {old: copies[old] for old in ids})
+        pk = Message._meta.pk
+        with_images = [
+            old for old, message in zip(ids, messages, strict=True) if message.extras.image_count
+        ]
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                COPIED_IMAGES,
+                [
+                    [pk.get_db_prep_value(one, connection) for one in (copies[old], old)]
+                    for old in with_images
+                ],
+            )
+
+
+def sizes_of(ids: list[uuid.UUID], summaries: Mapping[uuid.UUID | None, int]) -> list[int]:
     """Return the bytes of each message: its texts, its images, its summary, and an allowance for
     the rows."""
     text = ROW_BYTES * (models.F("file_count") + 1) + sum(
@@ -115,7 +160,7 @@ def _sizes(ids: list[uuid.UUID], summaries: Mapping[uuid.UUID | None, int]) -> l
     return [of_text[pk] + of_images.get(pk, 0) + summaries.get(pk, 0) for pk in ids]
 
 
-def _steps(ids: list[uuid.UUID], sizes: list[int]) -> list[list[uuid.UUID]]:
+def steps_of(ids: list[uuid.UUID], sizes: list[int]) -> list[list[uuid.UUID]]:
     """Cut the branch into pieces, each copied in a short transaction."""
     steps: list[list[uuid.UUID]] = [[]]
     room = BYTES_AT_ONCE
@@ -138,35 +183,3 @@ def _fork_of(conversation: Conversation, size: int) -> Conversation:
         is_temporary=True,
         stored_bytes=size,
     )
-
-
-def _copy(ids: list[uuid.UUID], copies: dict[uuid.UUID, uuid.UUID], fork: Conversation) -> None:
-    """Store copies of these messages, in this order. Raises `Refused` if one was deleted."""
-    found = Message.objects.filter(deleted_at=None).in_bulk(ids)
-    if len(found) < len(ids):  # deleted since the copying began
-        raise Refused(GONE)
-    messages = [found[pk] for pk in ids]
-    asked_with = {one.request_settings_id for one in messages if one.request_settings_id}
-    settings = RequestSettings.copy(asked_with, fork)
-    for message in messages:
-        message.pk = copies[message.pk]
-        message.request_settings_id = settings.get(message.request_settings_id)
-        message.conversation = fork
-        message.parent_id = copies[message.parent_id] if message.parent_id else None
-        message.sequence = message.streamed_by = message.indexed_at = None
-    STORED.run(*messages)
-    with_files = (old for old, one in zip(ids, messages, strict=True) if one.file_count)
-    copy_attachments({old: copies[old] for old in with_files})
-    copy_cuts(fork, {old: copies[old] for old in ids})
-    pk = Message._meta.pk
-    with_images = [
-        old for old, message in zip(ids, messages, strict=True) if message.extras.image_count
-    ]
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            COPIED_IMAGES,
-            [
-                [pk.get_db_prep_value(one, connection) for one in (copies[old], old)]
-                for old in with_images
-            ],
-        )

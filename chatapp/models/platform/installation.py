@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models, transaction
 from django.urls import reverse
 
@@ -148,6 +149,20 @@ class Installation(models.Model):
         db_default=Sharing.EVERYONE,
         help_text="What is shared already stays shared until its owner or an administrator stops "
         "it.",
+    )
+    allows_public_links = models.BooleanField(
+        "people may share chats by links that work without signing in",
+        default=False,
+        db_default=False,
+        help_text="Anyone who gets such a link can read what it shows. While this is off, such "
+        "links that exist already don't work.",
+    )
+    share_days = models.PositiveSmallIntegerField(
+        "most days that a link to a chat works",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(3650)],
+        help_text="Without a number, people may share chats until they stop it.",
     )
     sharing_groups = models.ManyToManyField(Group, related_name="+", blank=True)
 

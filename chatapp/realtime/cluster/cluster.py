@@ -36,6 +36,7 @@ from chatapp.realtime.cluster.messages import (
     PolicyChanged,
     Renew,
     Running,
+    SharesChanged,
     Snapshot,
     Stop,
     StopSummary,
@@ -61,6 +62,8 @@ class SnapshotRequested:
     worker: UUID
     reply: UUID
     conversation: UUID
+    waits: bool = True
+    is_shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,8 +133,8 @@ class Cluster:
     async def take(self, sender: UUID, message: Message) -> list[Event]:
         """Take a message from another worker; return the events that follow."""
         match message:
-            case Watch(reply, conversation):
-                return [SnapshotRequested(sender, reply, conversation)]
+            case Watch(reply, conversation, waits, is_shared):
+                return [SnapshotRequested(sender, reply, conversation, waits, is_shared)]
             case Stop() | Decide():
                 return [message]
             case (
@@ -140,6 +143,7 @@ class Cluster:
                 | ListChanged()
                 | DraftChanged()
                 | PolicyChanged()
+                | SharesChanged()
                 | SummaryProgress()
                 | SummaryEnded()
                 | StopSummary()
@@ -172,11 +176,12 @@ class Cluster:
         match message:
             case Frame(_, sequence, html):
                 await remote.take_frame(sequence, html)
-            case Snapshot(_, sequence, html):
-                await remote.take_snapshot(sequence, html)
+            case Snapshot(_, sequence, html, shared):
+                await remote.take_snapshot(sequence, html, shared)
             case Ended(_, sequence):
                 self.remotes.drop(remote)
-                if behind := remote.take_ended(sequence):
+                behind = remote.take_ended(sequence)
+                if behind or remote.has_followers:
                     return [StaleViewers(remote.conversation, frozenset(behind))]
             case Gone():
                 remote.is_over = True  # according to its owner; `see` checks with the database
@@ -207,12 +212,19 @@ class Cluster:
             await self.remotes.notice_silence()
 
     def _is_awaited_by_all(self, streaming: StreamingReply) -> bool:
-        """Whether every viewer showing the conversation watches this reply, not just another."""
+        """Whether every viewer showing the conversation watches this reply, not just another.
+
+        The same goes for its followers.
+        """
         remote = self.remotes.get(streaming.reply)
         showing = self._viewers.showing(streaming.conversation)
-        return all(remote and remote.is_awaited_by(viewer) for viewer in showing)
+        are_watching = all(remote and remote.is_awaited_by(viewer) for viewer in showing)
+        return are_watching and all(
+            remote and remote.is_followed_by(one) for one in showing.followers
+        )
 
     def _stale(self, conversation: UUID, *, redraw: bool = False) -> list[Event]:
-        """Return a `StaleViewers` event for the viewers that show it, if any."""
+        """Return a `StaleViewers` event for the viewers that show it, or who follow it, if any."""
         showing = self._viewers.showing(conversation)
-        return [StaleViewers(conversation, frozenset(showing), redraw)] if showing else []
+        is_shown = showing or showing.followers
+        return [StaleViewers(conversation, frozenset(showing), redraw)] if is_shown else []

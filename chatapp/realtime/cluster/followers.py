@@ -35,9 +35,9 @@ class Follower(Watcher):
     async def show(self, frame: str) -> None:
         self._bus.post(self.worker, Frame(self.reply, self.sequence, frame))
 
-    def post_snapshot(self, html: str) -> None:
-        """Answer a request; `html` holds all frames so far."""
-        self._bus.post(self.worker, Snapshot(self.reply, self.sequence, html))
+    def post_snapshot(self, html: str, shared: str = "") -> None:
+        """Answer a request; `html` holds all frames so far, `shared` those for readers."""
+        self._bus.post(self.worker, Snapshot(self.reply, self.sequence, html, shared))
 
     def post_ended(self) -> None:
         self._bus.post(self.worker, Ended(self.reply, self.sequence))
@@ -53,13 +53,15 @@ class Followers:
         self._bus = bus
         self._followers: dict[tuple[UUID, UUID], Follower] = {}
 
-    def follow(self, worker: UUID, reply: UUID, audience: Audience) -> Follower:
+    def follow(
+        self, worker: UUID, reply: UUID, audience: Audience, *, waits: bool = True
+    ) -> Follower:
         """Add `worker` to the reply's audience; the caller then posts it a snapshot."""
         follower = self._followers.get((worker, reply))
         if follower is None:
             follower = self._followers[worker, reply] = Follower(worker, reply, audience, self._bus)
         follower.renewed_at = self._bus.now()
-        audience.follow(follower)
+        audience.follow(follower, waits=waits)
         return follower
 
     def renew(self, worker: UUID, held: Collection[UUID]) -> None:

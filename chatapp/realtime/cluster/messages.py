@@ -21,6 +21,8 @@ class Watch(_Kind, frozen=True):
 
     reply: UUID
     conversation: UUID
+    waits: bool = True  # whether the reply is to go on for the sender's viewers
+    is_shared: bool = False  # whether the sender has readers of a shared chat
 
 
 class Renew(_Kind, frozen=True):
@@ -68,6 +70,7 @@ class Snapshot(_Kind, frozen=True):
     reply: UUID
     sequence: int
     html: str
+    shared: str = ""  # the same for readers of a shared chat, if the other worker has some
 
 
 class Ended(_Kind, frozen=True):
@@ -127,6 +130,12 @@ class DraftChanged(_Kind, frozen=True):
     conversation: UUID | None
 
 
+class SharesChanged(_Kind, frozen=True):
+    """A conversation is shared with others than before, or its owner reads another branch."""
+
+    conversation: UUID
+
+
 class PolicyChanged(_Kind, frozen=True):
     """The review policy for new conversations has changed."""
 
@@ -159,7 +168,9 @@ class Echo(_Kind, frozen=True):
 
 
 Command = Stop | Decide
-Change = PeopleChanged | ConversationChanged | ListChanged | DraftChanged | PolicyChanged
+Change = (
+    PeopleChanged | ConversationChanged | ListChanged | DraftChanged | PolicyChanged | SharesChanged
+)
 SummaryMessage = SummaryProgress | SummaryEnded | StopSummary
 Message = (
     Watch
@@ -179,6 +190,7 @@ Message = (
     | ListChanged
     | DraftChanged
     | PolicyChanged
+    | SharesChanged
     | SummaryProgress
     | SummaryEnded
     | StopSummary

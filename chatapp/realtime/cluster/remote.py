@@ -10,7 +10,7 @@ from uuid import UUID
 from chatapp import metrics
 from chatapp.realtime.cluster.bus import Bus
 from chatapp.realtime.cluster.messages import Command, Decide, Leave, Stop, Watch
-from chatapp.realtime.viewers import Showing, Viewer, show_to
+from chatapp.realtime.viewers import Showing, Viewer, Watcher, show_to
 from chatapp.rendering.fragments import delay_fragment
 from chatapp.upstream.wire.reply import Ending
 
@@ -42,12 +42,34 @@ class RemoteReply:
         self._asked_at: float | None = None  # when a pending snapshot was requested
         self._commands: list[Command] = []
         self._informed: set[Viewer] = set()  # those that show the message `SILENT`
+        self._followers: set[Watcher] = set()
+        self._are_followers_behind = False
 
     # For viewers
 
     @property
     def has_viewers(self) -> bool:
-        return bool(self._waiting)
+        return bool(self._waiting or self._followers)
+
+    @property
+    def has_followers(self) -> bool:
+        return bool(self._followers)
+
+    def is_followed_by(self, follower: Watcher) -> bool:
+        return follower in self._followers
+
+    def follow(self, follower: Watcher) -> None:
+        """Show the reply to readers of a shared chat, beginning with a snapshot."""
+        self._followers.add(follower)
+        self._are_followers_behind = True
+        if self._may_ask:
+            self._ask()
+
+    def unfollow(self, follower: Watcher) -> None:
+        if follower in self._followers:
+            self._followers.discard(follower)
+            if not self.has_viewers:
+                self._bus.post(self.owner, Leave(self.reply, 0))
 
     def is_awaited_by(self, viewer: Viewer) -> bool:
         return viewer in self._waiting
@@ -66,6 +88,9 @@ class RemoteReply:
             self.forget(viewer)
             if not self._waiting:
                 self._bus.post(self.owner, Leave(self.reply, grace))
+                if self._followers:  # they still get its frames, without keeping it alive
+                    self._are_followers_behind = True
+                    self._ask()
 
     def forget(self, viewer: Viewer) -> None:
         """Remove a viewer that no longer watches the reply, without telling the owner."""
@@ -86,10 +111,12 @@ class RemoteReply:
         if sequence == self._sequence + 1:
             self._sequence = sequence
             await show_to((self._waiting & self._showing) - self._behind, frame)
+            if not self._are_followers_behind:
+                await show_to(self._followers, frame)
         elif sequence > self._sequence:
             self._catch_up_all()
 
-    async def take_snapshot(self, sequence: int, html: str) -> None:
+    async def take_snapshot(self, sequence: int, html: str, shared: str = "") -> None:
         self._heard_at = self._bus.now()
         if sequence < self._sequence:
             self._ask()
@@ -98,6 +125,9 @@ class RemoteReply:
         self._sequence, self._behind, self._asked_at = sequence, set(), None
         self._informed = set()
         await show_to(viewers & self._showing, html)
+        if shared:
+            self._are_followers_behind = False
+            await show_to(self._followers, shared)
 
     def take_sequence(self, sequence: int | None) -> None:
         """Take the owner's last frame number; None means the owner has no follower here."""
@@ -129,13 +159,14 @@ class RemoteReply:
             if uninformed:
                 await show_to(uninformed, delay_fragment(self.reply, SILENT))
             self._behind = set(self._waiting)
-        if self._behind and self._may_ask:
+        if (self._behind or self._are_followers_behind) and self._may_ask:
             self._ask()
 
     def _ask(self) -> None:
         """Follow the reply by requesting a snapshot."""
         self._asked_at = self._bus.now()
-        self._bus.post(self.owner, Watch(self.reply, self.conversation))
+        waits, is_shared = bool(self._waiting), bool(self._followers)
+        self._bus.post(self.owner, Watch(self.reply, self.conversation, waits, is_shared))
 
     @property
     def _may_ask(self) -> bool:
@@ -144,6 +175,7 @@ class RemoteReply:
 
     def _catch_up_all(self) -> None:
         self._behind = set(self._waiting)
+        self._are_followers_behind = bool(self._followers)
         if self._may_ask:
             metrics.snapshots.labels("gap").inc()
             self._ask()

@@ -8,7 +8,7 @@ from uuid import UUID
 from chatapp.realtime.cluster.bus import Bus
 from chatapp.realtime.cluster.messages import Renew
 from chatapp.realtime.cluster.remote import RemoteReply
-from chatapp.realtime.viewers import Viewer, Viewers
+from chatapp.realtime.viewers import Viewer, Viewers, Watcher
 
 logger = logging.getLogger(__name__)
 
@@ -36,10 +36,23 @@ class Remotes:
 
     def watch(self, viewer: Viewer, conversation: UUID, reply: UUID, owner: UUID) -> None:
         """Let `viewer` watch a reply run by `owner`: first a snapshot, then the frames after it."""
+        self._remote(conversation, reply, owner).join(viewer)
+
+    def follow(self, follower: Watcher, conversation: UUID, reply: UUID, owner: UUID) -> None:
+        """Show a reply run by `owner` to readers of a shared chat, without keeping it alive."""
+        self._remote(conversation, reply, owner).follow(follower)
+
+    def unfollow(self, follower: Watcher) -> None:
+        for remote in list(self._remotes.values()):
+            remote.unfollow(follower)
+            if not remote.has_viewers:
+                self.drop(remote)
+
+    def _remote(self, conversation: UUID, reply: UUID, owner: UUID) -> RemoteReply:
         if reply not in self._remotes:
             showing = self._viewers.showing(conversation)
             self._remotes[reply] = RemoteReply(reply, conversation, owner, showing, self._bus)
-        self._remotes[reply].join(viewer)
+        return self._remotes[reply]
 
     def leave(self, viewer: Viewer, grace: float) -> None:
         """Remove a viewer that was closed."""

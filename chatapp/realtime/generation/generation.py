@@ -23,7 +23,13 @@ from chatapp.realtime.generation.unsupported import Unsupported
 from chatapp.realtime.generation.writer import Writer
 from chatapp.realtime.journal import Segment
 from chatapp.realtime.viewers import Audience, Showing
-from chatapp.rendering.fragments import LiveReply, delay_fragment, ended_fragment, snapshot_fragment
+from chatapp.rendering.fragments import (
+    LiveReply,
+    delay_fragment,
+    ended_fragment,
+    shared_snapshot,
+    snapshot_fragment,
+)
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.reply import Ending, Reply
 
@@ -59,7 +65,7 @@ class Generation:
         """
         self.prompt, self.message = turn.prompt, turn.reply
         self.live = LiveReply(turn.reply)
-        self.audience = Audience(showing, finishes=turn.finishes)
+        self.audience = Audience(showing, finishes=turn.finishes, followers=showing.followers)
         self.began_at = self.saved_at = time.monotonic()
         self._frames = FrameScheduler(self.live, self.audience, pace)
         self._journal = journal
@@ -133,6 +139,10 @@ class Generation:
     def snapshot(self) -> str:
         """Return the fragment that draws the reply as far as those tabs have it."""
         return snapshot_fragment(self.live.view())
+
+    def shared_snapshot(self) -> str:
+        """Return the same for readers of a shared chat, before what is hidden is left out."""
+        return shared_snapshot(self.live.view())
 
     def stop(self, ending: Ending) -> None:
         """Cancel the upstream request or the running tools, and save the reply with this ending.

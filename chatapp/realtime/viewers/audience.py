@@ -54,11 +54,18 @@ class Audience:
     `finishes`, only `forget_who_left` sets it.
     """
 
-    def __init__(self, showing: Collection[Watcher], *, finishes: bool = False) -> None:
+    def __init__(
+        self,
+        showing: Collection[Watcher],
+        *,
+        finishes: bool = False,
+        followers: Collection[Watcher] = (),
+    ) -> None:
         self._finishes = finishes
         self.is_gone = asyncio.Event()
         self.sequence = 0  # the number of the last frame shown
         self._showing = showing  # the viewers that show the conversation, updated by `Viewers`
+        self._followers = followers  # get its frames, but it does not run for them
         self._waiting: set[Watcher] = set()
         self._following: set[Watcher] = set()  # other workers, on behalf of their viewers
         self._wait_until = 0.0
@@ -66,14 +73,14 @@ class Audience:
 
     @property
     def is_watching(self) -> bool:
-        return bool(self._showing or self._following)
+        return bool(self._showing or self._following or self._followers)
 
     def direct_writers(self) -> list[Write] | None:
         """Return functions that send a frame in this turn of the event loop, usually one or two.
 
         Returns None if the frame has to be sent with `show()` instead.
         """
-        if self._following or len(self._showing) > FEW:
+        if self._following or self._followers or len(self._showing) > FEW:
             return None
         writers = []
         for watcher in self._showing:
@@ -92,10 +99,11 @@ class Audience:
         self._waiting.add(watcher)
         self.close()
 
-    def follow(self, worker: Watcher) -> None:
-        """Make another worker wait for this reply and receive all of its frames."""
+    def follow(self, worker: Watcher, *, waits: bool = True) -> None:
+        """Let another worker receive all frames of this reply, and wait for it if it `waits`."""
         self._following.add(worker)
-        self.join(worker)
+        if waits:
+            self.join(worker)
 
     def leave(self, watcher: Watcher, grace: float) -> None:
         """Remove `watcher`. If it was the last, set `is_gone` after `grace` seconds."""
@@ -127,7 +135,7 @@ class Audience:
         Await it before calling it again, or frames could overtake each other.
         """
         self.sequence += 1
-        await show_to({*self._showing, *self._following}, frame)
+        await show_to({*self._showing, *self._following, *self._followers}, frame)
 
     async def show_everywhere(self, frame: str) -> None:
         """Send a frame also to the viewers that wait for the reply but show something else."""

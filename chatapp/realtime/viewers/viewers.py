@@ -5,13 +5,20 @@ from collections.abc import Iterator
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from chatapp.realtime.viewers.audience import Viewer
+from chatapp.realtime.viewers.audience import Viewer, Watcher
 
 
 class Showing(set[Viewer]):
-    """The viewers that show one conversation. Shared by all who hold a reference to it."""
+    """The viewers that show one conversation. Shared by all who hold a reference to it.
+
+    `followers` get the frames of its replies, too, but no reply runs for them.
+    """
 
     changes = 0  # how often the conversation was renamed or deleted
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.followers: set[Watcher] = set()
 
 
 class Viewers:
@@ -19,6 +26,7 @@ class Viewers:
         self._shown: dict[Viewer, tuple[UUID, Showing] | None] = {}
         self._people: Counter[int] = Counter()
         self._showing: WeakValueDictionary[UUID, Showing] = WeakValueDictionary()
+        self._followed: dict[Watcher, tuple[UUID, Showing]] = {}
 
     def __iter__(self) -> Iterator[Viewer]:
         return iter(list(self._shown))
@@ -66,6 +74,17 @@ class Viewers:
         """Return the live set of the viewers that show the conversation."""
         return self._showing.setdefault(conversation, Showing())
 
+    def follow(self, follower: Watcher, conversation: UUID) -> None:
+        """Let `follower` get the frames of the replies in this conversation."""
+        showing = self.showing(conversation)
+        showing.followers.add(follower)
+        self._followed[follower] = conversation, showing
+
+    def unfollow(self, follower: Watcher) -> None:
+        if followed := self._followed.pop(follower, None):
+            followed[1].followers.discard(follower)
+
     def conversations(self) -> set[UUID]:
-        """Return the conversations shown by at least one viewer. Safe in any thread."""
-        return {shown[0] for shown in list(self._shown.values()) if shown}
+        """Return the conversations shown or followed here. Safe in any thread."""
+        shown = {one[0] for one in list(self._shown.values()) if one}
+        return shown | {one[0] for one in list(self._followed.values())}

@@ -26,6 +26,7 @@ from chatapp.realtime.cluster.messages import (
     ListChanged,
     PeopleChanged,
     PolicyChanged,
+    SharesChanged,
     Stop,
     StopSummary,
     SummaryEnded,
@@ -33,6 +34,7 @@ from chatapp.realtime.cluster.messages import (
     TurnBegan,
 )
 from chatapp.realtime.generation import stored
+from chatapp.realtime.readers import Readers
 from chatapp.realtime.summarising import Summaries
 from chatapp.realtime.viewers import Viewer, Viewers
 from chatapp.realtime.worker.changes import Changes
@@ -54,6 +56,7 @@ class EventDispatcher:
         revocation: Revocation,
         changes: Changes,
         summaries: Summaries,
+        readers: Readers,
     ) -> None:
         self._viewers = viewers
         self._replies = replies
@@ -61,6 +64,7 @@ class EventDispatcher:
         self._revocation = revocation
         self._changes = changes
         self._summaries = summaries
+        self._readers = readers
         self._tasks = Tasks()
 
     async def act_on_events(self) -> None:
@@ -94,6 +98,7 @@ class EventDispatcher:
                 | ListChanged()
                 | DraftChanged()
                 | PolicyChanged()
+                | SharesChanged()
             ):
                 self.act_on_change(event)
             case SummaryProgress() | SummaryEnded():
@@ -108,12 +113,18 @@ class EventDispatcher:
         match change:
             case PeopleChanged(people):
                 self._revocation.recheck_access(people)
+                self._readers.check()
             case ConversationChanged(user, conversation):
+                self._readers.check_conversation(conversation)
                 self._tasks.start(self._log_errors(self._changes.look_at(user, conversation)))
             case ListChanged(user):
+                self._readers.check_owner(user)
                 self._tasks.start(self._log_errors(self._changes.look_at_list(user)))
             case DraftChanged(user, drafted):
                 self._tasks.start(self._changes.look_at_draft(user, drafted))
+            case SharesChanged(conversation):
+                self._readers.check_conversation(conversation)
+                self._readers.catch_up(conversation, redraw=True)
             case PolicyChanged():
                 self._tasks.start(self._log_errors(self._changes.look_at_policy()))
             case _:
@@ -146,9 +157,11 @@ class EventDispatcher:
             self._cluster.bus.post(request.worker, Gone(request.reply))
             return
         followers = self._cluster.followers
-        follower = followers.follow(request.worker, request.reply, generation.audience)
+        audience, waits = generation.audience, request.waits
+        follower = followers.follow(request.worker, request.reply, audience, waits=waits)
         await generation.flush()
-        follower.post_snapshot(generation.snapshot())
+        shared = generation.shared_snapshot() if request.is_shared else ""
+        follower.post_snapshot(generation.snapshot(), shared)
 
     async def _log_errors(self, update: Coroutine[None, None, None]) -> None:
         try:
@@ -180,3 +193,4 @@ class EventDispatcher:
     ) -> None:
         for viewer in list(viewers):
             self._tasks.start(viewer.catch_up(conversation, redraw=redraw))
+        self._readers.catch_up(conversation, redraw=redraw)

@@ -24,12 +24,14 @@ from chatapp.realtime.cluster.messages import (
     ListChanged,
     PeopleChanged,
     PolicyChanged,
+    SharesChanged,
     ThreadChanged,
     TurnBegan,
 )
 from chatapp.realtime.completions import Completions
 from chatapp.realtime.generation import Generation, Unsupported, stored
 from chatapp.realtime.journal import Journal, Segment
+from chatapp.realtime.readers import Readers
 from chatapp.realtime.summarising import Summaries
 from chatapp.realtime.titling import Titles
 from chatapp.realtime.viewers import Viewer, Viewers
@@ -72,6 +74,7 @@ class Worker:
         self.completions = Completions(self.id, self.client)
         self.cluster = Cluster(bus, self.viewers)
         self.revocation = Revocation(self.viewers, self.replies, self.summaries, self.completions)
+        self.readers = Readers(self.viewers, self.replies, self.cluster)
         self.changes = Changes(self.viewers, self.replies, self.summaries)
         self.dispatcher = EventDispatcher(
             self.viewers,
@@ -80,6 +83,7 @@ class Worker:
             self.revocation,
             self.changes,
             self.summaries,
+            self.readers,
         )
         self.housekeeping = Housekeeping(self.conversation_changed)
         self.draining = Draining(self.viewers, self.replies, self.summaries, bus)
@@ -102,6 +106,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._journal = Journal(self.id)
         self._upkeep.start(self.revocation.run())
+        self._upkeep.start(self.readers.run())
         self._upkeep.start(
             run_upkeep(
                 self.temporaries.sweep, complete_ledger, release_holds, self._fail_orphaned_files
@@ -123,6 +128,7 @@ class Worker:
         for each in (turn, *turn.others):
             self._begin(each, viewer, unended)
         self._announce_turn(turn.reply)
+        self.readers.catch_up(turn.conversation.pk)
         self.indexing.look()
 
     def _begin(self, turn: Turn, viewer: Viewer, unended: set[UUID]) -> None:
@@ -215,6 +221,13 @@ class Worker:
         """Show a changed review policy on every page that can start a new chat. Thread-safe."""
         self._broadcast(PolicyChanged())
 
+    def shares_changed(self, conversation: UUID) -> None:
+        """Check the readers of a conversation, and redraw it for them, in every worker.
+
+        Thread-safe.
+        """
+        self._broadcast(SharesChanged(conversation))
+
     def thread_changed(self, user: int, conversation: UUID) -> None:
         """Redraw a conversation in which the person deleted or restored messages.
 
@@ -247,6 +260,7 @@ class Worker:
             self.completions.end(seconds),
             asyncio.to_thread(self.jobs.stop),
         )
+        await self.readers.close_all()
         await self.titles.end()
         await self.temporaries.close()
         self.revocation.close()
@@ -268,6 +282,7 @@ class Worker:
             if not self.draining.has_begun:
                 self.titles.reply_ended(generation.prompt, generation.message)
             self.indexing.look()
+            self.readers.catch_up(generation.message.conversation_id)
             await self._mark_unseen(generation)
             if self._heartbeat.was_given_up(since=generation.began_at):
                 # Other tabs may show it as interrupted; make them load what was saved just now.

@@ -34,6 +34,13 @@ from chatapp.rendering.fragments.replies import (
     snapshot_fragment,
     texts_of,
 )
+from chatapp.rendering.fragments.shared import (
+    for_readers,
+    shared_html,
+    shared_snapshot,
+    shared_thread_fragment,
+    shown_names,
+)
 from chatapp.rendering.fragments.threads import (
     ThreadParts,
     review_html,
@@ -54,6 +61,7 @@ __all__ = [
     "draft_fragment",
     "emptied_fragment",
     "ended_fragment",
+    "for_readers",
     "limit_note_fragment",
     "list_fragment",
     "new_policy_fragment",
@@ -64,6 +72,10 @@ __all__ = [
     "review_html",
     "row_gone_fragment",
     "settings_fragment",
+    "shared_html",
+    "shared_snapshot",
+    "shared_thread_fragment",
+    "shown_names",
     "sidebar_fragment",
     "snapshot_fragment",
     "summary_ended_fragment",

@@ -8,6 +8,7 @@ from chatapp.models import Message
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.live_calls import Key
 from chatapp.rendering.fragments.replies import CallRegion, key_of, region_id
+from chatapp.rendering.fragments.shared import named_region
 from chatapp.rendering.fragments.swaps import ENDING, beginning, replace, swap
 from chatapp.rendering.markdown import Append, Change, ReplaceBlock, ReplaceLast
 
@@ -31,11 +32,11 @@ class RegionFragments:
             case _:
                 assert_never(change)
 
-    def added_region(self, html: str) -> str:
-        return swap("append", f"#b{key_of(self._message)}", html)
+    def added_region(self, name: str, html: str) -> str:
+        return named_region(self._message, name, html)
 
-    def all_regions(self, html: str) -> str:
-        return swap("innerHTML", f"#b{key_of(self._message)}", html)
+    def no_regions(self) -> str:
+        return swap("innerHTML", f"#b{key_of(self._message)}")
 
     def added_arguments(self, call: CallRegion, added: str) -> str:
         """Append to a call's arguments, with the element that holds them if these are the first."""

@@ -28,7 +28,7 @@ from chatapp.exports.formats.json_lines import json_lines
 from chatapp.exports.reading import Reading
 from chatapp.exports.streaming import streamed
 from chatapp.exports.zipped import Sink
-from chatapp.models import Memory, ReplyImage, Usage, User, audit
+from chatapp.models import Memory, ReplyImage, SharedChat, Usage, User, audit
 from chatapp.sessions.validity import person_of
 from chatapp.staff.privacy.archived_files import ArchivedFile, archived_files
 from chatapp.staff.privacy.archived_library import archived_library
@@ -216,7 +216,26 @@ def _about(person: User) -> dict[str, Any]:
             }
             for project in person.projects.select_related("preset")
         ],
+        "shared_links.json": [_shared_link(one) for one in SharedChat.objects.of(person)],
         "opened.json": list(_looks(person)),
+    }
+
+
+def _shared_link(link: SharedChat) -> dict[str, Any]:
+    return {
+        "id": str(link.pk),
+        "conversation": str(link.conversation_id),
+        "message": str(link.message_id) if link.message_id else None,
+        "audience": link.audience_names,
+        "is_public": link.is_public,
+        "shows_reasoning": link.shows_reasoning,
+        "shows_tools": link.shows_tools,
+        "shows_files": link.shows_files,
+        "shows_author": link.shows_author,
+        "last_characters": link.last_characters,
+        "created_at": link.created_at.isoformat(),
+        "expires_at": link.expires_at.isoformat() if link.expires_at else None,
+        "last_used_at": link.last_used_at.isoformat() if link.last_used_at else None,
     }
 
 

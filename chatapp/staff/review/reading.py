@@ -20,6 +20,7 @@ from chatapp.models import (
     RequestSettings,
     Review,
     ReviewLabel,
+    SharedChat,
     User,
     audit,
 )
@@ -58,6 +59,7 @@ def conversation_page(
         "conversation": found,
         "row": row,
         "names": names,
+        "shared_with": _shared_with(found, names),
         "review": row.review or Review(conversation=found),
         "labels": ReviewLabel.objects.all(),
         "verdicts": Review.Verdict.choices,
@@ -139,6 +141,14 @@ def raw_message(request: HttpRequest, pk: UUID, message: UUID) -> HttpResponse:
         "asked_with": one.request_settings and _asked_with(one.request_settings),
     }
     return JsonResponse(record, json_dumps_params={"ensure_ascii": False, "indent": 2})
+
+
+def _shared_with(found: Conversation, names: Names) -> list[str]:
+    """Return for whom the chat's living links are, without names under a policy that hides them."""
+    links = SharedChat.objects.living().filter(conversation=found).with_names()
+    if not names.hides_owner:
+        return [", ".join(link.audience_names) for link in links]
+    return [", ".join(link.audience_kinds) for link in links]
 
 
 def _thread(found: Conversation) -> str:

@@ -7,4 +7,5 @@ from chatapp.staff.shared_items import views
 urlpatterns = [
     path("settings/shared/", views.shared, name="shared-items"),
     path("settings/shared/stop/", views.stop, name="stop-sharing"),
+    path("settings/shared/<uuid:pk>/revoke/", views.revoke, name="revoke-any-shared-link"),
 ]

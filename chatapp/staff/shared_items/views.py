@@ -1,6 +1,7 @@
 """What people share with others: a list of names for administrators, who can stop it."""
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.contrib import messages
@@ -10,8 +11,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp.accounts.staff import administrators_only
-from chatapp.models import User
+from chatapp.models import SharedChat, User
 from chatapp.models.library.sharing import kinds
+from chatapp.realtime.worker import worker
 
 SHOWN = 500  # items of a kind
 MAX_QUERY_LENGTH = 150
@@ -51,7 +53,15 @@ def shared(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
     query: str = form.cleaned_data["q"] if form.is_valid() else ""
     sections = [(kind._meta.verbose_name_plural, *_found(kind, query)) for kind in kinds()]
-    context = {"form": form, "query": query, "sections": sections, "shown": SHOWN}
+    links, count = _links(query)
+    context = {
+        "form": form,
+        "query": query,
+        "sections": sections,
+        "links": links,
+        "link_count": count,
+        "shown": SHOWN,
+    }
     return render(request, "shared_items/shared.html", context)
 
 
@@ -60,6 +70,26 @@ def _found(kind: Any, query: str) -> tuple[list[Any], int]:
     named = Q(owner__username__icontains=query) | Q(**{f"{kind.NAME}__icontains": query})
     items = kind.objects.shared().filter(named).select_related("owner")
     return list(items.prefetch_related("grants__group")[:SHOWN]), items.count()
+
+
+def _links(query: str) -> tuple[list[SharedChat], int]:
+    """Return the newest links to chats of these owners, and how many there are."""
+    links = SharedChat.objects.filter(conversation__user__username__icontains=query)
+    return list(links.with_names()[:SHOWN]), links.count()
+
+
+@require_POST
+@administrators_only
+def revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Revoke a link to a chat. It needs no password, since it only revokes."""
+    assert isinstance(request.user, User)
+    if link := SharedChat.objects.with_names().filter(pk=pk).first():
+        link.revoke(request.user)
+        worker().shares_changed(link.conversation_id)
+        messages.success(request, "Revoked. The link no longer works.")
+    else:
+        messages.error(request, "This is not shared any more.")
+    return redirect("shared-items")
 
 
 @require_POST

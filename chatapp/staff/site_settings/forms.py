@@ -71,7 +71,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             *("name", "accent"),
             *("notice", "default_upstream", "default_model"),
             "closing",
-            *("who_shares", "who_uses_api"),
+            *("who_shares", "allows_public_links", "share_days", "who_uses_api"),
             *("title_upstream", "title_model"),
         ]
         field_classes = {"name": VisibleCharField, "notice": MultilineField}
@@ -171,7 +171,11 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
                 ("notice", "suggestions", "default_upstream", "default_model"),
             ),
             ("closing", "Closed tabs", ("closing",)),
-            ("sharing", "Sharing", ("who_shares", "sharing_groups")),
+            (
+                "sharing",
+                "Sharing",
+                ("who_shares", "sharing_groups", "allows_public_links", "share_days"),
+            ),
             ("api", "API", ("who_uses_api", "api_groups")),
             ("titles", "Chat titles", ("title_upstream", "title_model")),
         ]
@@ -181,6 +185,8 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         ]
 
 
-def _log_text(value: Upstream | str | None) -> str:
+def _log_text(value: Upstream | str | int | None) -> str | int:
     """Return a value as the audit log shows it."""
-    return f"{value} ({value.pk})" if isinstance(value, Upstream) else value or ""
+    if isinstance(value, Upstream):
+        return f"{value} ({value.pk})"
+    return "" if value is None else value

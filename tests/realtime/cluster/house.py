@@ -25,6 +25,7 @@ from chatapp.realtime.cluster.messages import (
     ListChanged,
     PeopleChanged,
     PolicyChanged,
+    SharesChanged,
     Stop,
     StopSummary,
     SummaryEnded,
@@ -170,7 +171,13 @@ class Member:
                         await viewer.catch_up(conversation)
                 case PeopleChanged(people):
                     self.looked_at.append(people)
-                case ConversationChanged() | ListChanged() | DraftChanged() | PolicyChanged():
+                case (
+                    ConversationChanged()
+                    | ListChanged()
+                    | DraftChanged()
+                    | PolicyChanged()
+                    | SharesChanged()
+                ):
                     pass
                 case SummaryProgress() | SummaryEnded() | StopSummary():
                     pass

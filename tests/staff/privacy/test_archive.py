@@ -64,6 +64,17 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         },
         "": {"digest", "has_preset"},
     },
+    "chatapp.SharedChat": {
+        "shared_links.json": {
+            "id", "conversation", "message", "is_public", "shows_reasoning", "shows_tools",
+            "shows_files", "shows_author", "last_characters", "created_at", "expires_at",
+            "last_used_at",
+        },
+        "": {"digest"},
+    },
+    "chatapp.SharedChatAudience": {
+        "shared_links.json": {"target", "person", "group"}, "": {"id"},
+    },
     "chatapp.Memory": {"account.json": {"about", "answers", "is_on"}, "": {"user"}},
     "chatapp.ContextCut": {
         "conversations.jsonl": {

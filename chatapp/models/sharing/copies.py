@@ -1,0 +1,94 @@
+"""Copy a shared chat into a chat of its reader: only what they see of it.
+
+The owner's settings, instructions, feedback and what their provider answered besides the text stay
+where they are. The reader's next prompt uses what the reader may use.
+"""
+
+import uuid
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from chatapp.concurrency.token_bucket import TokenBucket
+from chatapp.models import audit
+from chatapp.models.accounts.users import User
+from chatapp.models.conversations import branches, storage
+from chatapp.models.conversations.conversation import Conversation
+from chatapp.models.conversations.extras import Extras
+from chatapp.models.conversations.forks import STREAMS, Copying, sizes_of, steps_of
+from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
+from chatapp.models.refusals import NotHere, Refused
+from chatapp.models.sharing import shared_threads
+from chatapp.models.sharing.shared_chats import SharedChat
+
+OF_A_COPY = " (copy)"
+
+
+@transaction.atomic
+def begin_copy(link: SharedChat, user: User, hourly: TokenBucket) -> "SharedCopying":
+    """Store the reader's new conversation, empty and hidden.
+
+    `hourly` counts the bytes that they may still store now. Raises `Refused`.
+    """
+    last = shared_threads.last(link)
+    path = branches.ancestors(last, branches.ANY)[::-1] if last else []
+    present = Message.objects.filter(pk__in=path, deleted_at=None).in_bulk()
+    ids = [pk for pk in path if pk in present]
+    if not ids:
+        raise NotHere
+    if present[ids[-1]].is_streaming:
+        raise Refused(STREAMS)
+    sizes = sizes_of(ids, {})
+    storage.take_room(user, sum(sizes), hourly)
+    source = link.conversation
+    title = source.title.removesuffix(OF_A_COPY)[: MAX_TITLE_LENGTH - len(OF_A_COPY)]
+    copies = {pk: uuid.uuid4() for pk in ids}
+    conversation = Conversation(
+        user=user,
+        title=f"{title.rstrip()}{OF_A_COPY}",
+        titled_by=source.titled_by,
+        is_temporary=True,
+        stored_bytes=sum(sizes),
+        active_leaf=copies[ids[-1]],
+    )
+    conversation.begin()
+    audit.record("chat.share_copied", actor=user, about=source)
+    return SharedCopying(conversation, copies, steps_of(ids, sizes), False, link)
+
+
+@dataclass
+class SharedCopying(Copying):
+    """A shared chat that is being copied, step by step, while its link is open to the reader."""
+
+    link: SharedChat
+
+    with_settings = False
+
+    @transaction.atomic
+    def step(self, user: User) -> bool:
+        if not SharedChat.objects.open_to(user).filter(pk=self.link.pk).exists():
+            raise NotHere
+        return super().step(user)
+
+    def prepare(self, message: Message) -> None:
+        """Remove what the reader does not see, before the copy is stored."""
+        link = self.link
+        message.logprobs = message.moderation = message.error = None
+        message.is_flagged = False
+        message.response_id = message.service_tier = message.system_fingerprint = ""
+        if not link.shows_tools and message.earlier_rounds:
+            message.content = message.answer_text
+            message.earlier_rounds = []
+        if not link.shows_tools:
+            message.tool_runs = []
+        if not link.shows_reasoning:
+            message.reasoning = ""
+            message.earlier_rounds = [one | {"reasoning": ""} for one in message.earlier_rounds]
+        if not link.shows_files:
+            message.file_count = 0
+            message.extras_record = _without_images(message.extras)
+
+
+def _without_images(extras: Extras) -> dict[str, object] | None:
+    return extras.without_images().as_record()

@@ -1,0 +1,71 @@
+"""What a shared link shows of its chat: a branch, and nothing beside it."""
+
+from uuid import UUID
+
+from chatapp.models.conversations import branches
+from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.thread_pages import ThreadPage
+from chatapp.models.files.attachments import Attachment
+from chatapp.models.refusals import NotHere
+from chatapp.models.sharing.shared_chats import SharedChat
+
+
+def newest(link: SharedChat) -> ThreadPage:
+    """Return the newest messages of the branch."""
+    return _branch(link).newest()
+
+
+def before(link: SharedChat, message: UUID) -> ThreadPage:
+    """Return the messages before this one of the branch. Raises `NotHere`."""
+    branch = _branch(link)
+    if message not in _path(branch):
+        raise NotHere
+    return branch.before(message)
+
+
+def last(link: SharedChat) -> UUID | None:
+    """Return the last message of the branch, which a copy of it ends with."""
+    return _branch(link).leaf
+
+
+def attachment_of(link: SharedChat, pk: UUID) -> Attachment:
+    """Return an attached file of the branch. Raises `NotHere`."""
+    files = Attachment.objects.defer("file__content__text")
+    files = files.select_related("file__content__thumbnail", "message")
+    found = files.filter(pk=pk, message__conversation=link.conversation_id).first()
+    if not link.shows_files or found is None or found.message is None:
+        raise NotHere
+    _check(link, found.message)
+    return found
+
+
+def image_of(link: SharedChat, reply: UUID, position: int) -> ReplyImage:
+    """Return an image that came with a reply of the branch. Raises `NotHere`."""
+    images = ReplyImage.objects.select_related("file", "message")
+    of_chat = images.filter(message__conversation=link.conversation_id)
+    found = of_chat.filter(message=reply, position=position).first()
+    if not link.shows_files or found is None:
+        raise NotHere
+    _check(link, found.message)
+    return found
+
+
+def _check(link: SharedChat, message: Message) -> None:
+    """Raise `NotHere` if the message was deleted or is not on the branch."""
+    if message.deleted_at or message.pk not in _path(_branch(link)):
+        raise NotHere
+
+
+def _branch(link: SharedChat) -> ThreadPage:
+    """Return the branch without messages."""
+    if link.message_id is None:
+        return link.conversation.standing()
+    end = Message.objects.only(*Message.KNOWN_BY).get(pk=link.message_id)
+    return ThreadPage(link.conversation, [], end)
+
+
+def _path(branch: ThreadPage) -> set[UUID]:
+    """Return the ids of all messages of the branch, and of replies side by side at its end."""
+    path = branches.ancestors(branch.end.pk, branches.ANY) if branch.end else []
+    return {*path, *(one.pk for one in branch.together)}

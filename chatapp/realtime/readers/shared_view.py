@@ -1,0 +1,144 @@
+"""One live shared link in this process: what its readers see of the chat, drawn once for all."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Protocol
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from django.db import Error
+
+from chatapp.models import Conversation, Message, SharedChat, ThreadPage
+from chatapp.models.sharing import shared_threads
+from chatapp.realtime.cluster import Cluster
+from chatapp.realtime.generation import Generation
+from chatapp.realtime.viewers import Watcher, show_to
+from chatapp.rendering import fragments, pool
+
+logger = logging.getLogger(__name__)
+
+TRY_AGAIN_SECONDS = 1.0
+
+
+class Reader(Watcher, Protocol):
+    """A tab that shows a shared chat, of a person or of somebody who isn't signed in."""
+
+    user_id: int | None
+    session_key: str
+
+    async def close(self, code: int) -> None: ...
+
+
+class RunningReplies(Protocol):
+    """The replies of this process."""
+
+    def of(self, conversation: UUID | None) -> list[Generation]: ...
+
+
+class SharedView(Watcher):
+    """Follows a chat for the readers of a link.
+
+    Frames are queued, so that no reply waits for readers.
+    """
+
+    write = None
+
+    def __init__(self, link: SharedChat, replies: RunningReplies, cluster: Cluster) -> None:
+        self.link = link
+        self.conversation: UUID = link.conversation_id
+        self.readers: frozenset[Reader] = frozenset()
+        self._names = fragments.shown_names(link)
+        self._replies = replies
+        self._cluster = cluster
+        self._head: UUID | None = None  # the last message that readers have, and its ending
+        self._ending = ""
+        self._drawing = asyncio.Lock()  # so that no older read is queued after a newer one
+        self._queue: asyncio.Queue[tuple[frozenset[Reader], str]] = asyncio.Queue()
+        self._sending = asyncio.create_task(self._send())
+
+    def close(self) -> None:
+        self._cluster.remotes.unfollow(self)
+        self._sending.cancel()
+
+    async def show(self, frame: str) -> None:
+        """Queue what readers may see of a reply's frame."""
+        if shown := fragments.for_readers(frame, self._names):
+            self._post(self.readers, shown)
+
+    async def join(self, reader: Reader, head: UUID | None, ending: str) -> None:
+        """Send a reader what their page, which ends with this message, lacks, and what follows."""
+        async with self._drawing:
+            page = await self._load()
+            if not self.readers:
+                self._head, self._ending = page.head.pk if page.head else None, page.ending
+            missing = page.since(head, ending)
+            html = await _drawn(missing, self.link)
+            self.readers |= {reader}
+            if missing.thread or missing.beside:
+                only_them: frozenset[Reader] = frozenset({reader})
+                self._post(only_them, fragments.shared_thread_fragment(missing, html))
+            await self._follow(page, frozenset({reader}))
+
+    def leave(self, reader: Reader) -> None:
+        self.readers -= {reader}
+
+    async def catch_up(self, *, redraw: bool = False) -> None:
+        """Send all readers what is new in the chat, or all of it."""
+        async with self._drawing:
+            while self.readers:
+                try:
+                    page = await self._load()
+                    break
+                except Error as error:
+                    logger.info("Readers are updated when the database is back: %s", error)
+                    await asyncio.sleep(TRY_AGAIN_SECONDS)
+            else:
+                return
+            missing = page if redraw else page.since(self._head, self._ending)
+            self._head, self._ending = page.head.pk if page.head else None, page.ending
+            if missing.thread or missing.beside or redraw:
+                html = await _drawn(missing, self.link)
+                self._post(self.readers, fragments.shared_thread_fragment(missing, html))
+            await self._follow(page, self.readers)
+
+    async def _load(self) -> ThreadPage:
+        page: ThreadPage = await database_sync_to_async(_newest)(self.link)
+        return page
+
+    async def _follow(self, page: ThreadPage, readers: frozenset[Reader]) -> None:
+        """Queue snapshots of the replies that run here, and ask other processes for theirs."""
+        for generation in self._replies.of(self.conversation):
+            if page.runs(generation.message.pk):
+                await generation.flush()
+                snapshot = generation.shared_snapshot()
+                self._post(readers, fragments.for_readers(snapshot, self._names))
+        for reply in _elsewhere(page.streaming, self._cluster.bus.worker):
+            assert reply.streamed_by
+            self._cluster.remotes.follow(self, self.conversation, reply.pk, reply.streamed_by)
+
+    def _post(self, readers: frozenset[Reader], frame: str) -> None:
+        if readers and frame:
+            self._queue.put_nowait((readers, frame))
+
+    async def _send(self) -> None:
+        while True:
+            readers, frame = await self._queue.get()
+            with suppress(Exception):  # a failing reader must not hold up the others
+                await show_to(readers & self.readers, frame)
+
+
+def _newest(link: SharedChat) -> ThreadPage:
+    conversation = Conversation.objects.select_related("user").get(pk=link.conversation_id)
+    link.conversation = conversation
+    return shared_threads.newest(link)
+
+
+def _elsewhere(replies: Sequence[Message], here: UUID) -> list[Message]:
+    return [one for one in replies if one.streamed_by not in (None, here)]
+
+
+async def _drawn(page: ThreadPage, link: SharedChat) -> str:
+    html_of = await pool.arendered(fragments.texts_of(page.shown))
+    return await asyncio.to_thread(fragments.shared_html, page.shown, html_of, link)

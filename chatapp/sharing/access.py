@@ -1,0 +1,80 @@
+"""Who may open a shared link, for all of its pages and files.
+
+What is not open gets one answer, whether it is unknown, expired, revoked or for others. Nothing
+under a link is cached, indexed or named to other sites.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.defaults import page_not_found
+
+from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
+from chatapp.models import NotHere, SharedChat, User
+
+logger = logging.getLogger(__name__)
+
+MISSES_A_SECOND, MISSES_AT_ONCE = 0.5, 30
+SAFE = ("GET", "HEAD")
+RETRY_AFTER = 60  # seconds
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+
+# By address: of people who aren't signed in and try links that aren't open.
+misses = TokenBuckets(lambda: TokenBucket(MISSES_A_SECOND, MISSES_AT_ONCE))
+
+View = Callable[..., HttpResponseBase]
+
+
+def for_readers(view: View) -> View:
+    """Pass the shared link to the view if it is open to the person, signed in or not."""
+
+    @wraps(view)
+    def opened(request: HttpRequest, token: str, **rest: object) -> HttpResponseBase:
+        is_safe = request.method in SAFE
+        response = (
+            _response(view, request, token, rest) if is_safe else HttpResponseNotAllowed(SAFE)
+        )
+        for name, value in HEADERS.items():
+            response.headers[name] = value
+        return response
+
+    return opened
+
+
+def reader_of(request: HttpRequest) -> User | None:
+    return request.user if isinstance(request.user, User) else None
+
+
+def address_key(address: object) -> int:
+    """Return the key of an address in `misses`."""
+    return hash(str(address))
+
+
+def _response(
+    view: View, request: HttpRequest, token: str, rest: dict[str, object]
+) -> HttpResponseBase:
+    reader = reader_of(request)
+    if link := SharedChat.find(token, reader):
+        try:
+            return view(request, link, **rest)
+        except (Http404, NotHere):
+            return page_not_found(request, Http404())
+    if reader:
+        return page_not_found(request, Http404())
+    if misses[address_key(request.META.get("REMOTE_ADDR"))].take() < 0:
+        logger.warning("Too many shared links that are not open were tried from one address")
+        response = render(request, "429.html", status=429)
+        response.headers["Retry-After"] = str(RETRY_AFTER)
+        return response
+    if rest or "HX-Request" in request.headers:
+        return page_not_found(request, Http404())
+    return redirect_to_login(request.path)

@@ -1,0 +1,106 @@
+"""Alice shares a chat live with Bob, who watches, loses access, and goes on in a copy before."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.test_accessible import expect_accessible
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, reasoning, role
+from tests.support.live import Person
+
+
+def shared_with(page: Page, *people: str, live: bool) -> str:
+    """Share the first chat of the list by keyboard; return the link."""
+    page.locator(".conversation > button").first.press("Enter")
+    page.get_by_role("menuitem", name="Share…").press("Enter")
+    dialog = page.get_by_role("dialog", name=re.compile("^Share"))
+    dialog.get_by_label("People", exact=True).fill(", ".join(people))
+    if live:
+        dialog.get_by_label("The chat as it goes on").check()
+    expect_accessible(page)
+    dialog.get_by_role("button", name="Make a link").press("Enter")
+    address = dialog.get_by_label(re.compile("^Link for")).input_value()
+    expect_accessible(page)
+    dialog.get_by_role("button", name="Close").press("Enter")
+    return address
+
+
+def prompt(page: Page, text: str) -> Locator:
+    return page.locator(".prompt").get_by_text(text, exact=True)
+
+
+def test_a_live_chat_is_shared_watched_copied_and_revoked(
+    desk: Desk, sit_down: SitDown, bob: Person, upstream: FakeUpstream
+) -> None:
+    tab = desk.open()
+    page = tab.page
+    page.goto(f"{desk.url}/shared-links/")
+    expect(page.get_by_text("No shared links yet.")).to_be_visible()
+    page.goto(desk.url)
+    tab.until_connected()
+    tab.ask("Why is the sky blue?")
+    tab.expect_ending("complete")
+    address = shared_with(page, bob.username, live=True)
+
+    reader = sit_down(bob).context.new_page()
+    reader.goto(address)
+    expect(prompt(reader, "Why is the sky blue?")).to_be_visible()
+    expect(reader.get_by_text("Not shown: reasoning")).to_be_visible()
+    expect(reader.locator("#follows")).to_have_text("New messages appear here.")
+    expect_accessible(reader)
+    pause, end = Pause(), Pause()
+    upstream.script(
+        role(), reasoning("A secret"), delta("Half of "), pause, delta("it"), end, finish(), done()
+    )
+    tab.ask("And red in the evening?")
+    expect(prompt(reader, "And red in the evening?")).to_be_visible()
+    expect(reader.locator("[data-region=answer]").last).to_have_text("Half of")
+    pause.release()
+    expect(reader.locator("[data-region=answer]").last).to_have_text("Half of it")
+    end.release()
+    expect(reader.get_by_text("Being written…")).to_be_hidden()
+    expect(reader.get_by_text("A secret")).to_have_count(0)
+
+    copy = reader.context.new_page()
+    copy.goto(address)
+    copy.get_by_role("link", name="Continue in a chat of your own").click()
+    expect_accessible(copy)
+    copy.get_by_role("button", name="Copy and continue").click()
+    own = Tab(copy)
+    own.until_connected()
+    expect(copy.get_by_text("Half of it")).to_be_visible()
+    own.ask("And at night?")
+    own.expect_ending("complete")
+
+    page.goto(f"{desk.url}/shared-links/")
+    expect(page.get_by_text("Last opened")).to_be_visible()
+    page.get_by_text("Change…").click()
+    expect_accessible(page)
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("Revoked.")).to_be_visible()
+    expect(reader.get_by_role("alert")).to_have_text("This is no longer shared.")
+    expect(reader.get_by_text("Half of it")).to_have_count(0)
+    answer = reader.request.get(address)
+    assert answer.status == 404
+
+
+def test_a_message_menu_shares_up_to_a_message(
+    desk: Desk, sit_down: SitDown, bob: Person, tab: Tab
+) -> None:
+    tab.ask("The first question")
+    tab.expect_ending("complete")
+    tab.ask("The second question")
+    tab.expect_ending("complete")
+    page = tab.page
+    page.get_by_role("button", name="More actions for this reply").first.click()
+    page.get_by_role("menuitem", name="Share up to here").click()
+    dialog = page.get_by_role("dialog", name=re.compile("^Share"))
+    dialog.get_by_label("Everyone who signs in").check()
+    expect(dialog.get_by_label("People", exact=True)).to_be_hidden()
+    dialog.get_by_role("button", name="Make a link").click()
+    address = dialog.get_by_label(re.compile("^Link for")).input_value()
+    reader = sit_down(bob).context.new_page()
+    reader.goto(address)
+    expect(prompt(reader, "The first question")).to_be_visible()
+    expect(prompt(reader, "The second question")).to_have_count(0)

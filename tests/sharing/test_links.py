@@ -1,0 +1,238 @@
+"""Alice makes, renews and revokes links, and readers copy what they see."""
+
+import html
+import re
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.files.storage import Storage
+from django.test import Client
+
+from chatapp.models import (
+    AuditEvent,
+    Conversation,
+    Installation,
+    Message,
+    ReplyImage,
+    SharedChat,
+    User,
+)
+from tests.sharing.conftest import Shared
+from tests.support.attaching import attached_to
+from tests.support.pictures import WEBP, png
+
+pytestmark = pytest.mark.django_db(transaction=True)
+IMAGE = png(2, 2)
+
+
+def made(client: Client, chat: Conversation, message: str = "", **fields: object) -> str:
+    """Share through the dialog; return the token, or the problem that it shows."""
+    posted = {"who": "named", "days": "7", "live": "on"} | fields
+    query = f"?message={message}" if message else ""
+    path = f"/c/{chat.pk}/share/{query}"
+    answer = client.post(path, posted, headers={"HX-Request": "true"}).content.decode()
+    if found := re.search(r'value="http://localhost/s/([^"/]+)/"', answer):
+        return found[1]
+    problem = re.search(r'class="problem"[^>]*>([^<]+)<', answer)
+    assert problem, answer
+    return html.unescape(problem[1])
+
+
+def test_the_dialog_makes_a_link_and_shows_it_once(
+    alices: Client, bobs: Client, chat: Conversation, turns: list[Message], bob: User
+) -> None:
+    dialog = alices.get(f"/c/{chat.pk}/share/", headers={"HX-Request": "true"}).content.decode()
+    assert dialog.lstrip().startswith("<dialog")
+    token = made(alices, chat, people="bob", shows_author="on")
+    assert len(token) >= 22  # 128 bits
+    [row] = SharedChat.objects.values_list()
+    assert not any(token in str(value) for value in row)
+    assert bobs.get(f"/s/{token}/").status_code == 200
+    assert token not in alices.get("/shared-links/").content.decode()
+    event = AuditEvent.objects.get(action="chat.shared")
+    assert str(event.target) == str(chat.pk)
+    assert f"person {bob.pk}" in event.detail.content
+    assert "bob" not in event.detail.content
+
+
+def test_a_snapshot_ends_at_the_message_of_the_menu_or_at_the_end(
+    alices: Client, chat: Conversation, turns: list[Message], bob: User
+) -> None:
+    made(alices, chat, people="bob", live="")
+    assert SharedChat.objects.get().message == turns[-1]
+    SharedChat.objects.all().delete()
+    made(alices, chat, message=str(turns[1].pk), people="bob", live="")
+    assert SharedChat.objects.get().message == turns[1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({}, "Name at least one person or choose a group."),
+        ({"people": "nobody"}, "Nobody here signs in as “nobody”"),
+        ({"people": "alice"}, "This is your own account"),
+        ({"groups": "999"}, "Select a valid choice"),
+        ({"who": "public"}, "Select a valid choice"),
+        ({"who": "everyone", "days": "31"}, "Select a valid choice"),
+        ({"people": "bob\0"}, "Null characters"),
+    ],
+)
+def test_what_cannot_be_shared_is_refused_with_a_sentence(
+    alices: Client, chat: Conversation, turns: list[Message], fields: dict[str, str], problem: str
+) -> None:
+    assert problem in made(alices, chat, **fields)
+    assert not SharedChat.objects.exists()
+
+
+def test_an_administrator_limits_how_long_links_work_and_who_may_share(
+    alices: Client, chat: Conversation, turns: list[Message]
+) -> None:
+    Installation.objects.update_or_create(pk=1, defaults={"share_days": 5})
+    dialog = alices.get(f"/c/{chat.pk}/share/").content.decode()
+    assert re.findall(r'<option value="(\d+)"', dialog) == ["1", "5"]
+    assert "Select a valid choice" in made(alices, chat, who="everyone", days="7")
+    Installation.objects.update(who_shares="administrators")
+    path = f"/c/{chat.pk}/share/"
+    answer = alices.post(path, {"who": "everyone", "days": "5", "live": "on"})
+    assert "who may share" in answer.content.decode()
+    assert not SharedChat.objects.exists()
+
+
+def test_only_groups_of_their_own_are_offered(
+    alices: Client, chat: Conversation, turns: list[Message], alice: User
+) -> None:
+    theirs, others = (Group.objects.create(name=name) for name in ("team", "board"))
+    theirs.user_set.add(alice)
+    dialog = alices.get(f"/c/{chat.pk}/share/").content.decode()
+    assert "team" in dialog
+    assert "board" not in dialog
+    assert "Select a valid choice" in made(alices, chat, groups=str(others.pk))
+
+
+def test_temporary_chats_and_replies_being_written_are_not_shared(
+    alices: Client, chat: Conversation, turns: list[Message]
+) -> None:
+    Message.objects.filter(pk=turns[-1].pk).update(ending="streaming")
+    assert "still being written" in made(alices, chat, who="everyone", live="")
+    Conversation.objects.filter(pk=chat.pk).update(is_temporary=True)
+    assert "temporary chat" in made(alices, chat, who="everyone")
+
+
+def test_a_chat_of_somebody_else_cannot_be_shared(
+    bobs: Client, chat: Conversation, turns: list[Message]
+) -> None:
+    path = f"/c/{chat.pk}/share/"
+    assert bobs.get(path).status_code == 404
+    assert bobs.post(path, {"who": "everyone", "days": "7"}).status_code == 404
+
+
+def test_a_link_is_renewed_and_revoked(
+    alices: Client, bobs: Client, shared: Shared, turns: list[Message], bob: User
+) -> None:
+    assert "No shared links yet" in alices.get("/shared-links/").content.decode()
+    old = shared(bob)
+    link = SharedChat.objects.get()
+    renewed = alices.post(f"/shared-links/{link.pk}/renew/").content.decode()
+    found = re.search(r'value="http://localhost/s/([^"/]+)/"', renewed)
+    assert found
+    assert bobs.get(f"/s/{old}/").status_code == 404
+    assert bobs.get(f"/s/{found[1]}/").status_code == 200
+    for act in ("renew", "revoke"):
+        assert bobs.post(f"/shared-links/{link.pk}/{act}/").status_code == 404
+    alices.post(f"/shared-links/{link.pk}/revoke/")
+    assert bobs.get(f"/s/{found[1]}/").status_code == 404
+    actions = AuditEvent.objects.filter(action__startswith="chat.").values_list("action", flat=True)
+    assert list(actions.order_by("sequence")) == [
+        "chat.shared",
+        "chat.share_changed",
+        "chat.unshared",
+    ]
+
+
+def copied(client: Client, token: str) -> Conversation:
+    answer = client.post(f"/s/{token}/copy/")
+    assert answer.status_code == 302, answer
+    found = re.search(r"/c/([^/]+)/", answer["Location"])
+    assert found, answer["Location"]
+    return Conversation.objects.get(pk=found[1])
+
+
+def test_a_reader_continues_in_a_chat_of_their_own(
+    bobs: Client, shared: Shared, turns: list[Message], bob: User, chat: Conversation
+) -> None:
+    Message.objects.filter(pk=turns[1].pk).update(
+        reasoning="A secret thought",
+        earlier_rounds=[{"content": "Let me see.", "reasoning": "Hidden", "tool_runs": []}],
+        tool_runs=[
+            {"id": "1", "name": "lookup", "arguments": "{}", "state": "done", "result": "found"}
+        ],
+        error={"kind": "server", "message": "of the owner's provider"},
+        response_id="resp-1",
+    )
+    copy = copied(bobs, shared(bob, message=turns[1]))
+    assert copy.user == bob
+    assert not copy.is_temporary
+    assert copy.title == f"{chat.title} (copy)"
+    prompt, reply = copy.messages.order_by("sequence")
+    assert prompt.content == "Why is it blue?"
+    assert "Let me see." in reply.content
+    kept = (reply.reasoning, reply.earlier_rounds, reply.tool_runs, reply.error, reply.response_id)
+    assert not any(kept)
+    assert bobs.get(f"/c/{copy.pk}/").status_code == 200
+
+
+def test_a_copy_has_reasoning_and_tools_if_they_are_shown(
+    bobs: Client, shared: Shared, turns: list[Message], bob: User
+) -> None:
+    runs = [{"id": "1", "name": "lookup", "arguments": "{}", "state": "done", "result": "found"}]
+    Message.objects.filter(pk=turns[1].pk).update(reasoning="A thought", tool_runs=runs)
+    token = shared(bob, message=turns[1], shows_reasoning=True, shows_tools=True)
+    reply = copied(bobs, token).messages.get(role="assistant")
+    assert (reply.reasoning, reply.tool_runs) == ("A thought", runs)
+
+
+def test_only_readers_can_copy(
+    bobs: Client, olives: Client, nobodys: Client, shared: Shared, turns: list[Message], bob: User
+) -> None:
+    token = shared(bob)
+    assert olives.post(f"/s/{token}/copy/").status_code == 404
+    assert nobodys.post(f"/s/{token}/copy/")["Location"].startswith("/accounts/login/")
+    assert not Conversation.objects.exclude(user__username="alice").exists()
+
+
+def test_files_are_open_only_through_a_link_that_shows_them(
+    bobs: Client, shared: Shared, turns: list[Message], bob: User, chat: Conversation, disk: Storage
+) -> None:
+    picture = attached_to(turns[0], "sky.png", IMAGE)
+    report = attached_to(turns[0], "report.txt", b"A report")
+    later = attached_to(turns[2], "later.txt", b"A later one")
+    ReplyImage.objects.create(message=turns[1], position=0, media_type="image/webp", data=WEBP)
+    Message.objects.filter(pk=turns[1].pk).update(extras_record={"image_count": 1})
+    other = chat.user.conversations.create(title="Another")
+    elsewhere = attached_to(
+        Message.objects.create(conversation=other, role="user"), "secret.txt", b"A secret"
+    )
+    hidden, shown = shared(bob, message=turns[1]), shared(bob, message=turns[1], shows_files=True)
+    named = shared(bob, message=turns[1], shows_files=True, shows_author=True)
+    paths = (f"files/{picture.pk}/image/", f"files/{picture.pk}/thumbnail/", f"files/{report.pk}/")
+    for path in (*paths, f"images/{turns[1].pk}/0/"):
+        assert bobs.get(f"/s/{hidden}/{path}").status_code == 404, path
+        answer = bobs.get(f"/s/{shown}/{path}")
+        assert answer.status_code == 200, path
+        assert answer["Referrer-Policy"] == "no-referrer"
+        assert answer["Cache-Control"] == "no-store"
+    # Without the author's name, a document is its text: the original may contain the name.
+    text = bobs.get(f"/s/{shown}/files/{report.pk}/")
+    assert (text.content, text["Content-Type"]) == (b"A report", "text/plain; charset=utf-8")
+    assert bobs.get(f"/s/{named}/files/{report.pk}/")["Content-Disposition"].startswith("attach")
+    for path in (f"files/{later.pk}/", f"files/{elsewhere.pk}/", f"files/{uuid4()}/"):
+        assert bobs.get(f"/s/{shown}/{path}").status_code == 404
+    assert bobs.get(f"/s/{shown}/images/{turns[3].pk}/0/").status_code == 404
+    html = bobs.get(f"/s/{shown}/").content.decode()
+    assert "report.txt" in html
+    assert "report.txt" not in bobs.get(f"/s/{hidden}/").content.decode()
+    for token, count in ((hidden, 0), (shown, 2)):
+        copy = copied(bobs, token)
+        assert copy.messages.get(role="user").file_count == count
+        assert copy.messages.get(role="assistant").images.count() == bool(count)

@@ -1,0 +1,230 @@
+"""Readers of a live shared chat: what they hear, what they never hear, and when they are told."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.test import Client
+from django.utils import timezone
+
+from chatapp.close_codes import CloseCode
+from chatapp.models import Conversation, Message, SharedChat, User
+from chatapp.models.sharing.shared_chats import Audience, Share, ShareOptions
+from chatapp.realtime.worker import worker
+from tests.sharing.readers import ReaderTab
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, reasoning, role
+from tests.support.stored import saved
+from tests.support.tab import Tab
+
+pytestmark = pytest.mark.django_db
+
+
+async def shared_by(alice: User, reply: Message, *people: User, **parts: Any) -> str:
+    """Share the reply's chat with these people, or else with everyone; return the token."""
+    audience = Audience(people=people, is_everyone=not people)
+    share = Share(reply.conversation_id, audience, None, ShareOptions(**parts))
+    _, token = await database_sync_to_async(share.store)(alice)
+    return str(token)
+
+
+@pytest.fixture
+async def told(tab: Tab) -> Message:
+    """A reply of a chat that Alice's tab shows, which has ended."""
+    reply = await tab.ask()
+    await tab.until_ended()
+    return await saved(reply)
+
+
+@pytest.fixture
+async def reader(told: Message, alice: User, bob: User, bobs: Client) -> AsyncIterator[ReaderTab]:
+    token = await shared_by(alice, told, bob)
+    async with ReaderTab(bobs, token, head=told.pk, ending="complete") as reader:
+        await joined(reader)
+        yield reader
+
+
+def after(reply: Message) -> dict[str, str]:
+    """Return the fields of a prompt that follows this reply."""
+    return {"conversation": str(reply.conversation_id), "parent": str(reply.pk)}
+
+
+async def joined(reader: ReaderTab, count: int = 1) -> None:
+    """Wait until the readers have joined."""
+    while len(worker().readers) < count:  # noqa: ASYNC110 - no event says so
+        await asyncio.sleep(0.005)
+
+
+async def test_a_reader_gets_new_turns_and_their_tokens(
+    tab: Tab, reader: ReaderTab, told: Message, upstream: FakeUpstream
+) -> None:
+    pause = Pause()
+    upstream.script(role(), delta("Half of "), pause, delta("it"), finish(), done())
+    reply = await tab.ask("And red?", **after(told))
+    await reader.until("And red?")
+    await reader.until("Half of")
+    pause.release()
+    await reader.until("it<")
+    await reader.until('data-ending="complete"')
+    assert f"reply-{reply}" in reader.heard
+    assert "hx-ws" not in reader.heard
+    assert str(told.conversation_id) not in reader.heard
+
+
+async def test_a_late_reader_gets_a_snapshot_of_a_running_reply(
+    tab: Tab, told: Message, alice: User, bob: User, bobs: Client, upstream: FakeUpstream
+) -> None:
+    token = await shared_by(alice, told, bob)
+    pause = Pause()
+    upstream.script(role(), delta("Half of "), pause, delta("it"), finish(), done())
+    await tab.ask("And red?", **after(told))
+    await tab.until("Half of")
+    async with ReaderTab(bobs, token, head=told.pk, ending="complete") as reader:
+        await reader.until("Half of")
+        pause.release()
+        await reader.until('data-ending="complete"')
+        assert "Half of it" in reader.frames[-1]
+
+
+@pytest.mark.parametrize("shows_reasoning", [False, True])
+async def test_reasoning_leaves_the_server_only_if_it_is_shared(
+    tab: Tab,
+    told: Message,
+    alice: User,
+    bob: User,
+    bobs: Client,
+    upstream: FakeUpstream,
+    *,
+    shows_reasoning: bool,
+) -> None:
+    token = await shared_by(alice, told, bob, shows_reasoning=shows_reasoning)
+    async with ReaderTab(bobs, token, head=told.pk, ending="complete") as reader:
+        await joined(reader)
+        pause = Pause()
+        secret = [reasoning("Scattering "), reasoning("explains it")]
+        upstream.script(role(), *secret, pause, delta("Dust"), finish(), done())
+        await tab.ask("And red?", **after(told))
+        await tab.until("explains it")
+        pause.release()
+        await reader.until('data-ending="complete"')
+        assert "Dust" in reader.heard
+        assert ("Scattering" in reader.heard) is shows_reasoning
+
+
+async def test_readers_keep_no_reply_running(
+    tab: Tab, reader: ReaderTab, told: Message, upstream: FakeUpstream
+) -> None:
+    pause = Pause()
+    upstream.script(role(), delta("Half of "), pause, delta("it"), finish(), done())
+    reply = await tab.ask("And red?", **after(told))
+    await reader.until("Half of")
+    await tab.close(1001)
+    request = upstream.requests[-1]
+    await request.until_closed()
+    await reader.until('data-ending="abandoned"')
+    assert (await saved(reply)).ending == "abandoned"
+
+
+async def test_a_chat_that_only_readers_show_is_marked_unread(
+    tab: Tab, reader: ReaderTab, told: Message, upstream: FakeUpstream
+) -> None:
+    pause = Pause()
+    upstream.script(role(), delta("Half of "), pause, delta("it"), finish(), done())
+    await tab.ask("And red?", **after(told))
+    await reader.until("Half of")
+    await tab.send(action="watch")  # Alice's tab shows a new chat
+    pause.release()
+    await tab.until(f"running-{told.conversation_id}")
+    await reader.until('data-ending="complete"')
+    await worker().until_saved()
+    chat = await Conversation.objects.aget(pk=told.conversation_id)
+    assert chat.is_unread
+
+
+async def revoke(_told: Message, alice: User, _bob: User) -> None:
+    link = await SharedChat.objects.select_related("conversation__user").aget()
+    await database_sync_to_async(link.revoke)(alice)
+    worker().shares_changed(link.conversation_id)
+
+
+async def trash(told: Message, alice: User, _bob: User) -> None:
+    await database_sync_to_async(Conversation.objects.filter(pk=told.conversation_id).trash)()
+    worker().list_changed(alice.pk)
+
+
+async def expire(_told: Message, _alice: User, _bob: User) -> None:
+    await SharedChat.objects.aupdate(expires_at=timezone.now())
+    worker().readers.check()
+
+
+async def deactivate_reader(_told: Message, _alice: User, bob: User) -> None:
+    await User.objects.filter(pk=bob.pk).aupdate(is_active=False)
+    worker().recheck_access([bob.pk])
+
+
+async def deactivate_author(_told: Message, alice: User, _bob: User) -> None:
+    await User.objects.filter(pk=alice.pk).aupdate(is_active=False)
+    worker().recheck_access([alice.pk])
+
+
+async def renew(_told: Message, _alice: User, _bob: User) -> None:
+    link = await SharedChat.objects.select_related("conversation__user").aget()
+    await database_sync_to_async(link.renew)()
+    worker().shares_changed(link.conversation_id)
+
+
+@pytest.mark.parametrize(
+    "end", [revoke, trash, expire, deactivate_reader, deactivate_author, renew]
+)
+async def test_an_open_tab_is_told_at_once_when_it_may_no_longer_read(
+    reader: ReaderTab, told: Message, alice: User, bob: User, end: Any
+) -> None:
+    await end(told, alice, bob)
+    assert await reader.until_closed() == CloseCode.NOT_SHARED
+
+
+async def test_a_reader_who_sends_anything_is_closed(reader: ReaderTab) -> None:
+    await reader.send(action="prompt", message="Mine")
+    assert await reader.until_closed() == CloseCode.FLOOD
+
+
+async def test_sockets_of_links_that_are_not_open_get_one_answer(
+    told: Message, alice: User, bob: User, bobs: Client, olives: Client
+) -> None:
+    for client, token in ((olives, await shared_by(alice, told, bob)), (bobs, "unknown")):
+        reader = ReaderTab(client, token)
+        await reader.connect()
+        assert await reader.until_closed() == CloseCode.NOT_SHARED
+
+
+async def test_a_page_of_another_site_gets_no_socket(
+    told: Message, alice: User, bob: User, bobs: Client
+) -> None:
+    token = await shared_by(alice, told, bob)
+    reader = ReaderTab(bobs, token, origin="http://evil.example")
+    assert not await reader.connect()
+
+
+async def test_deleted_messages_vanish_from_an_open_page(
+    tab: Tab, reader: ReaderTab, told: Message
+) -> None:
+    await tab.send(action="delete", message=str(told.pk), conversation=str(told.conversation_id))
+    frame = await reader.until("innerHTML target:#messages")
+    assert str(told.pk) not in frame
+
+
+async def test_many_readers_are_served_by_one_view(
+    tab: Tab, told: Message, alice: User, bobs: Client, upstream: FakeUpstream
+) -> None:
+    token = await shared_by(alice, told)
+    readers = [ReaderTab(bobs, token, head=told.pk, ending="complete") for _ in range(5)]
+    for number, one in enumerate(readers):
+        await one.connect()
+        await joined(one, number + 1)
+    await tab.ask("And red?", **after(told))
+    for one in readers:
+        await one.until('data-ending="complete"')
+        await one.close()
+    assert len(worker().readers) == 0
+    assert not worker().viewers.showing(told.conversation_id).followers

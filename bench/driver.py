@@ -29,7 +29,7 @@ from bench.websocket import WebSocket, open_websocket
 WAIT_SECONDS = 30.0
 REPLY_SECONDS = 600.0
 
-_INPUT = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
+INPUT = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 _COMPOSER = re.compile(r'<form class="composer".*?</form>', re.S)
 _SOCKET = re.compile(r'hx-ws:connect="([^"]*)"')
 _MODEL = re.compile(r'<option\b[^>]*? value="([^"]*)" selected')
@@ -70,7 +70,7 @@ class Browser:
             base_url=url, timeout=WAIT_SECONDS, trust_env=False, verify=tls or True
         ) as client:
             page = await client.get("/accounts/login/")
-            fields = dict(_INPUT.findall(page.text)) | {"login": USERNAME, "password": PASSWORD}
+            fields = dict(INPUT.findall(page.text)) | {"login": USERNAME, "password": PASSWORD}
             answer = await client.post("/accounts/login/", data=fields, headers={"Origin": url})
             if answer.status_code != 302:
                 raise RuntimeError(f"signing in failed: {answer.status_code}")
@@ -232,4 +232,4 @@ class Tab:
 
 
 def _hidden_fields(fragment: str) -> dict[str, str]:
-    return {name: html.unescape(value) for name, value in _INPUT.findall(fragment)}
+    return {name: html.unescape(value) for name, value in INPUT.findall(fragment)}

@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('auth', '0012_alter_user_first_name_max_length'),
-        ('chatapp', '0066_settings_by_model'),
+        ('chatapp', '0067_api_requests'),
     ]
 
     operations = [

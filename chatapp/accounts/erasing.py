@@ -29,6 +29,7 @@ from chatapp.models import (
     User,
     audit,
 )
+from chatapp.models.conversations.exports import delete_lost_exports
 from chatapp.models.files.abandoned import delete_lost_parts
 from chatapp.models.library.handing_over import hand_over
 from chatapp.models.policies.legal_holds import refuse_held
@@ -166,8 +167,11 @@ def _erase_files(files: set[int], report: Report) -> None:
     deleted, failed = StoredFile.objects.erase(files)
     try:
         delete_lost_parts()
+        delete_lost_exports()
     except OSError as error:
-        logger.error("Uploaded parts can't be deleted, and will be tried again: %s", error)
+        logger.error(
+            "Uploaded parts and exports can't be deleted, and will be tried again: %s", error
+        )
         failed += 1
     report.files += deleted
     report.files_left += failed

@@ -69,6 +69,7 @@ KEYWORDS = {
     "Your chats": """
         sidebar history chat chats saved reload refresh switch move restart pin archive trash rename
         delete restore undo project projects folder folders instructions export select unread
+        markdown pdf print html csv
     """,
     "Searching": """
         search find found look lookup filter filters palette phrase words project before after

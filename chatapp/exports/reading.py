@@ -5,7 +5,7 @@ export runs is left out from then on.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from chatapp.models import (
     Message,
     ReplyImage,
     RequestSettings,
+    Upstream,
     User,
 )
 from chatapp.models.conversations import branches
@@ -29,6 +30,7 @@ from chatapp.models.conversations import branches
 CHATS_AT_ONCE = 100
 MESSAGES_AT_ONCE = 100
 CHARACTERS_AT_ONCE = 2_000_000
+NOT_READ = ("logprobs", "usage_so_far", "indexed_at", "sequence")
 
 
 @dataclass(frozen=True)
@@ -78,13 +80,16 @@ class Reading:
 
     def _messages(self, places: Sequence["Place"]) -> Iterator[Message | None]:
         """Yield the messages at these places; None for one that has been deleted meanwhile."""
+        # Joined, the settings of an upstream would be decoded again for each message.
+        upstreams: dict[int | None, Upstream | None] = {None: None}
         for batch in _batches(places):
             existing = Message.objects.filter(pk__in=[one.message for one in batch])
             if not self.with_deleted:
                 existing = existing.filter(deleted_at=None)
-            related = existing.select_related("feedback", "upstream", "usage").order_by()
-            found = {one.pk: one for one in related.defer("logprobs", "upstream__api_key")}
+            related = existing.select_related("feedback", "usage").order_by()
+            found = {one.pk: one for one in related.defer(*NOT_READ)}
             _load_files(list(found.values()))
+            _load_upstreams(found.values(), upstreams)
             for place in batch:
                 yield found.pop(place.message, None)
 
@@ -133,6 +138,17 @@ def attachments_of(message: Message) -> list[Attachment]:
 def images_of(message: Message) -> list[ReplyImage]:
     """Return the images of a reply that `Reading` yielded."""
     return list(message.images.all()) if message.extras.image_count else []
+
+
+def _load_upstreams(
+    messages: Collection[Message], known: dict[int | None, Upstream | None]
+) -> None:
+    unknown = {one.upstream_id for one in messages} - known.keys()
+    if unknown:
+        known.update(dict.fromkeys(unknown))
+        known.update(Upstream.objects.defer("api_key").in_bulk(unknown))
+    for message in messages:
+        message.upstream = known[message.upstream_id]
 
 
 def _load_files(messages: Sequence[Message]) -> None:

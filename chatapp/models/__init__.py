@@ -26,6 +26,7 @@ from chatapp.models.conversations.chat_settings import (
 from chatapp.models.conversations.context_cuts import ContextCut
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.deletions import Deleted, Deletion, Restoration
+from chatapp.models.conversations.exports import ChatExport
 from chatapp.models.conversations.feedback import Feedback
 from chatapp.models.conversations.forks import Fork
 from chatapp.models.conversations.images import ReplyImage
@@ -81,6 +82,7 @@ __all__ = [
     "BudgetAccount",
     "BudgetHold",
     "CacheEntry",
+    "ChatExport",
     "ChatSettings",
     "ClaimedGroup",
     "ContextCut",

@@ -2,6 +2,8 @@
 
 import { choose } from "./conversation-actions.js";
 import { fetchFrom } from "./fetched-dialogs.js";
+import { copyMarkdown } from "./copying-markdown.js";
+import { openExport } from "./exporting.js";
 import { closeMenu } from "./menus.js";
 import { projectOf, folderOf } from "./conversation-list.js";
 import { OURS } from "./untrusted-html.js";
@@ -37,4 +39,7 @@ document.addEventListener("click", ({ target }) => {
   closeMenu();
   if ("rename" in item.dataset) rename(row);
   if ("select" in item.dataset) startSelecting(row);
+  const { url } = row.querySelector("button").dataset;
+  if ("export" in item.dataset) openExport([["ids", row.dataset.id]], url);
+  if ("copyChat" in item.dataset) copyMarkdown(`${url}markdown/`);
 });

@@ -38,7 +38,7 @@ function kindsOfReply(button) {
   };
 }
 
-async function fetchText(address) {
+export async function fetchText(address) {
   const response = await fetch(address, { redirect: "error" });
   if (!response.ok) throw new Error(response.status);
   return response.text();
@@ -53,7 +53,7 @@ function htmlOf(reply) {
   }).join("");
 }
 
-async function write(kinds) {
+export async function write(kinds) {
   try {
     const blobs = Object.entries(kinds).map(([type, content]) => {
       const blob = Promise.resolve(content).then((text) => new Blob([text], { type }));

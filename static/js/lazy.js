@@ -20,7 +20,7 @@ const BY_HAND = [
       if (event.type === "submit") return on("[data-answers], [data-keep]");
       if (event.type === "keydown") return event.key === "F2" && on(`.conversation${OURS}`);
       if (event.type === "dblclick" || isChanged(event)) return on(`.conversation-row${OURS}`);
-      return on(`.conversation > button${OURS}, [data-change]:not(#lists), [data-opens-instead]`);
+      return on(`.conversation > button${OURS}, [data-change]:not(#lists), [data-opens-instead], [data-export-project]`);
     },
   },
   {

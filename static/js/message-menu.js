@@ -7,6 +7,7 @@ import { fetchFrom } from "./fetched-dialogs.js";
 import { closeMenu } from "./menus.js";
 import { conversation } from "./page.js";
 import { box, focusBox, isEmpty } from "./message-box.js";
+import { copyMarkdown } from "./copying-markdown.js";
 import { askForModel } from "./model-opener.js";
 
 const GOES_ON = ["prompt", "edit", "continue", "retry", "fork"];
@@ -23,6 +24,7 @@ document.addEventListener("click", ({ target }) => {
   opener = button;
   fetchFrom("share-chat", `/c/${conversation()}/share/?message=${button.dataset.about}`);
   for (const item of menu.querySelectorAll("[data-retry-with], [data-leave-out]")) item.hidden = !button.dataset.model;
+  menu.querySelector("[data-copy-markdown]").hidden = !sourceOf(button);
 }, true);
 
 menu.addEventListener("click", ({ target }) => {
@@ -30,6 +32,7 @@ menu.addEventListener("click", ({ target }) => {
   if (!item) return;
   closeMenu();
   if ("retryWith" in item.dataset) retryWith(() => true);
+  if ("copyMarkdown" in item.dataset) copyMarkdown(sourceOf(opener));
 });
 
 document.addEventListener("click", ({ target }) => {
@@ -38,6 +41,13 @@ document.addEventListener("click", ({ target }) => {
   opener = button;
   retryWith(({ images }) => images !== "no");
 });
+
+// The address of the message's text: a reply's is at its button to copy it, a prompt's at that to edit it.
+function sourceOf(button) {
+  const actions = button.closest(".actions");
+  const { copy, text } = actions.querySelector("[data-copy], [data-text]")?.dataset ?? {};
+  return copy ?? text;
+}
 
 function retryWith(isFit) {
   const take = (value) => {

@@ -5,6 +5,7 @@ import { projectOf, folderOf } from "./conversation-list.js";
 import { forget, idsWith } from "./dropped-rows.js";
 import { OURS } from "./untrusted-html.js";
 import { choose } from "./conversation-actions.js";
+import { openExport } from "./exporting.js";
 
 const selected = new Map(); // id → the project whose page it is on
 let isSelecting = false;
@@ -92,9 +93,6 @@ document.addEventListener("click", ({ target }) => {
   else if (target.closest?.("#selection button")) choose(selection());
 }, true);
 
-document.addEventListener("submit", ({ target }) => {
-  if (target !== bar()) return;
-  target.querySelectorAll("[name=ids]").forEach((input) => input.remove());
-  const inputs = [...selected.keys()].map((value) => ({ type: "hidden", name: "ids", value }));
-  target.append(...inputs.map((one) => Object.assign(document.createElement("input"), one)));
+document.addEventListener("click", ({ target }) => {
+  if (target.closest?.("[data-export-selected]")) openExport([...selected.keys()].map((id) => ["ids", id]));
 });

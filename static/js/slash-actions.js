@@ -1,6 +1,7 @@
 // What a row of the list over the message box does: it puts a prompt into the box, or activates a control.
 
 import { change } from "./conversation-actions.js";
+import { openExport } from "./exporting.js";
 import { box } from "./message-box.js";
 import { fetchDialog } from "./fetched-dialogs.js";
 import { conversation } from "./page.js";
@@ -30,15 +31,7 @@ export function press(selector) {
 // What is done to the shown chat, by the name that the server has for it.
 const ACTS = {
   archived: (id) => change("archive", {}, new Map([[id, ""]])),
-  exported(id) {
-    const selection = document.getElementById("selection");
-    const form = selection.cloneNode();
-    form.append(selection.elements.csrfmiddlewaretoken.cloneNode());
-    form.append(Object.assign(document.createElement("input"), { name: "ids", value: id }));
-    document.body.append(form);
-    form.submit();
-    form.remove();
-  },
+  exported: (id) => openExport([["ids", id]], document.getElementById("composer-state").dataset.url),
 };
 
 export const act = (name) => ACTS[name](conversation());

@@ -319,8 +319,11 @@ def test_the_selection_is_downloaded(tab: Tab, tmp_path: Path, upstream: FakeUps
     tab.expect_ending("complete")
     for title in ("What is <this>?", "Chat 1"):
         row(tab, title).locator("a").click(modifiers=["Control"])
+    tab.page.get_by_role("toolbar").get_by_role("button", name="Export").click()
+    export = tab.page.get_by_role("dialog", name="Export")
+    export.get_by_role("radio", name="JSON").check()
     with tab.page.expect_download() as download:
-        tab.page.get_by_role("toolbar").get_by_role("button", name="Export").click()
+        export.get_by_role("button", name="Export").click()
     download.value.save_as(tmp_path / "some.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "some.jsonl").read_text().splitlines()]
     assert sorted(line["title"] for line in lines) == ["Chat 1", "What is <this>?"]

@@ -171,9 +171,11 @@ def test_commands_act_on_the_page(slash: Slash, upstream: FakeUpstream) -> None:
     slash.message.press("Enter")
     expect(slash.page.locator("article[data-ending=complete]")).to_be_visible()
     slash.type("/export")
+    slash.page.keyboard.press("Enter")
+    export = slash.page.get_by_role("dialog", name="Export")
     with slash.page.expect_download() as download:
-        slash.page.keyboard.press("Enter")
-    assert download.value.suggested_filename.endswith(".jsonl")
+        export.get_by_role("button", name="Export").click()
+    assert download.value.suggested_filename == "Hello.md"
     slash.type("/archive")
     expect(slash.rows.first).to_contain_text("Archive this chat")
     slash.page.keyboard.press("Enter")

@@ -109,6 +109,7 @@ UNFILLED = {
     "AuditEvent action target_type target detail_hash key previous mac": "ids and hashes",
     "AuditHead link key mac": "hashes",
     "CacheEntry cache_key value": "counts of attempts, keyed by hashes",
+    "ChatExport problem chats suffix": "words of ours, and ids",
     "ContentType app_label model": "names of models",
     "FileContent label media_type unit": "one of a few",
     "FileContent page_ends": "numbers",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -16,6 +17,7 @@ from django.db.models import Model
 from django.http import HttpResponseBase
 from django.test import AsyncClient
 from django.urls import URLPattern, URLResolver, reverse
+from django.utils import timezone
 
 from chatapp.models import (
     AccessToken,
@@ -24,6 +26,7 @@ from chatapp.models import (
     AuditEvent,
     AuditHead,
     CacheEntry,
+    ChatExport,
     ChatSettings,
     ContextCut,
     Conversation,
@@ -47,6 +50,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
+from chatapp.models.files import storage
 from chatapp.models.sharing.shared_chats import Audience, Share, ShareOptions
 from tests.conftest import PASSWORD
 from tests.support.stored import end, reply_of
@@ -115,6 +119,7 @@ class House:
         for pattern, value in {
             "c/<uuid:pk>": f"c/{self.conversation.pk}",
             "review/<uuid:pk>": f"review/{self.conversation.pk}",
+            "exports/<uuid:pk>": f"exports/{self.objects['export']}",
             "tokens/<uuid:pk>": f"tokens/{self.objects['access_token']}",
             "replies/<uuid:pk>": f"replies/{self.reply.pk}",
             "projects/<uuid:pk>": f"projects/{self.conversation.project_id}",
@@ -204,6 +209,7 @@ def furnish(alice: User) -> House:
         "shared_link": link.pk,
         "shared_token": shared_token,
         "access_token": token.pk,
+        "export": exported(alice).pk,
         "preset": preset.pk,
         "prompt": SavedPrompt.start(alice, title=PRIVATE[0], text=f"{PRIVATE[1]} {{{{topic}}}}").pk,
         "limit": Limit.objects.create(measure="tokens", cap=10**9).pk,
@@ -224,6 +230,15 @@ def furnish(alice: User) -> House:
             reverse("open-for-review", args=[conversation.pk]), reason
         )
     return House(conversation, reply, objects, files, clients)
+
+
+def exported(alice: User) -> ChatExport:
+    """Store an export of her chats, with its file."""
+    tomorrow = timezone.now() + timedelta(days=1)
+    kept = {"suffix": "jsonl", "size": 9, "expires_at": tomorrow, "state": "done"}
+    export = ChatExport.objects.create(user=alice, format="json", scope="everything", **kept)
+    storage.replace(export.stored_name, f"{PRIVATE[1]}\n".encode())
+    return export
 
 
 def attach_files(conversation: Conversation, prompt: Message) -> dict[str, UUID]:

@@ -69,6 +69,8 @@ TABLE = {
     "": MEMBERS,
     "c/<uuid:pk>/": OWNER,
     "c/<uuid:pk>/earlier/": OWNER,
+    "c/<uuid:pk>/markdown/": OWNER,
+    "c/<uuid:pk>/print/": OWNER,
     "c/<uuid:pk>/later/": OWNER,
     "c/<uuid:pk>/outline/": OWNER,
     "c/<uuid:pk>/request/": OWNER,
@@ -93,6 +95,10 @@ TABLE = {
     "conversations/": MEMBERS,
     "conversations/change/": POSTED,
     "conversations/export/": POSTED,
+    "conversations/export/new/": MEMBERS,
+    "exports/": MEMBERS,
+    **{f"exports/<uuid:pk>/{page}/": OWNER for page in ("download", "progress")},
+    **{f"exports/<uuid:pk>/{act}/": POSTED for act in ("cancel", "delete")},
     "projects/": POSTED,
     "projects/<uuid:pk>/": OWNER,
     "projects/<uuid:pk>/change/": POSTED,
@@ -300,13 +306,14 @@ HERS = (
     "s/<str:token>/copy/",
     *(f"shared-links/<uuid:pk>/{act}/" for act in ("revoke", "renew")),
     "accounts/tokens/<uuid:pk>/revoke/",
+    *(f"exports/<uuid:pk>/{act}/" for act in ("cancel", "delete")),
     *(f"prompts/<uuid:pk>/{act}/" for act in ("copy", "delete", "fill")),
     *(f"presets/<uuid:pk>/{act}/" for act in ("copy", "delete")),
     *(f"files/<uuid:pk>/{act}/" for act in ("retry", "remove", "pages", "describe")),
 )
 """What Alice may post, as covered by test_chat_settings, test_feedback, test_keeping, test_projects
-and test_temporary in tests/chat, in tests/accounts, tests/files, tests/library and
-tests/sharing."""
+and test_temporary in tests/chat, in tests/accounts, tests/exports, tests/files,
+tests/library and tests/sharing."""
 
 
 async def recorded() -> int:

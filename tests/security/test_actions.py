@@ -71,6 +71,8 @@ ACTIONS = {
     "c/<uuid:pk>/keep/": Gates(OWNER, HERS),
     "conversations/change/": Gates(OWNER, HERS),
     "conversations/export/": Gates(OWNER, "conversations.exported"),
+    "exports/<uuid:pk>/cancel/": Gates(OWNER, HERS),
+    "exports/<uuid:pk>/delete/": Gates(OWNER, HERS),
     "projects/": Gates(MEMBER, HERS),
     "projects/<uuid:pk>/change/": Gates(OWNER, HERS),
     "projects/<uuid:pk>/delete/": Gates(OWNER, HERS),
@@ -262,6 +264,7 @@ TRIED_ELSEWHERE = {
     "accounts/reauthenticate/organisation/",  # tests/accounts/test_confirming_there.py
     "accounts/second-factor/app/",  # tests/accounts/test_second_factor.py
     "accounts/second-factor/keys/add/",  # tests/browser/test_people.py
+    "exports/<uuid:pk>/cancel/",  # needs one that is being made: tests/exports/test_views.py
     "presets/import/",  # needs a file: tests/library/presets/test_transfer.py
     "prompts/import/",  # needs a file: tests/library/prompts/test_transfer.py
 }

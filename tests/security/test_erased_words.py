@@ -66,6 +66,7 @@ NOT_THEIRS = {
     "AuditEvent action target_type target detail_hash key previous mac": "ids and hashes",
     "AuditHead link key mac": "hashes",
     "CacheEntry cache_key value": "counts of attempts, by hashes",
+    "ChatExport problem chats suffix": "words of ours, and ids",
     "ContentType app_label model": "names of ours",
     "ContextCut model": "an id of a model",
     "UpstreamFailure kind": "a word of ours",

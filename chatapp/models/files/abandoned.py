@@ -18,7 +18,8 @@ def delete_abandoned() -> None:
     delete_lost_parts()
     since = timezone.now() - ABANDONED
     for folder in storage.folders():
-        names = [] if folder == storage.UPLOADS else storage.names_in(folder)
+        has_others = folder in (storage.UPLOADS, storage.EXPORTS)
+        names = [] if has_others else storage.names_in(folder)
         known = set(StoredFile.objects.filter(name__in=names).values_list("name", flat=True))
         for name in set(names) - known:
             if storage.written_at(name) < since:

@@ -15,6 +15,7 @@ from django.core.files import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
 UPLOADS = "uploads"  # the folder of the parts of uploads
+EXPORTS = "exports"  # the folder of the files of `ChatExport`
 
 
 class DurableFileStorage(FileSystemStorage):
@@ -43,8 +44,13 @@ def read(name: str) -> bytes:
 
 def replace(name: str, data: bytes) -> None:
     """Write a file under a name that may exist."""
+    replace_file(name, BytesIO(data))
+
+
+def replace_file(name: str, file: BufferedIOBase) -> None:
+    """Do the same with the content of an open file, without loading it into memory."""
     delete(name)
-    write(name, BytesIO(data))
+    write(name, file)
 
 
 def open_file(name: str) -> BinaryIO:

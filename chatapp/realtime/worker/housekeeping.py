@@ -23,6 +23,7 @@ from django.utils import timezone
 from chatapp.db.connections import empty_write_ahead_log, unpooled_connection
 from chatapp.models import Attachment, Conversation, FileSet, Message, ReplyImage, StoredFile
 from chatapp.models.audit import head_now
+from chatapp.models.conversations.exports import ChatExport, delete_lost_exports
 from chatapp.models.conversations.folders import TRASH_DAYS
 from chatapp.models.files.abandoned import delete_abandoned
 from chatapp.models.library.sharing import kinds
@@ -55,6 +56,7 @@ FILE_STEPS: Sequence[Callable[[], bool]] = (
     Attachment.objects.delete_abandoned,
     FileSet.objects.delete_unused,
     StoredFile.objects.delete_unused,
+    ChatExport.objects.delete_expired,
 )
 
 
@@ -95,6 +97,7 @@ def cleaning() -> Iterator[Counter[str]]:
         for _ in iter(step, False):
             yield gone
     delete_abandoned()
+    delete_lost_exports()
     empty_write_ahead_log(connection)
     vacuum_erased(connection)
     tell_audit_head()
@@ -153,6 +156,7 @@ async def _clean_up_files() -> None:
             has_more = await asyncio.to_thread(_with_connection, step)
             await asyncio.sleep(PAUSE_SECONDS)
     await asyncio.to_thread(_with_connection, delete_abandoned)
+    await asyncio.to_thread(_with_connection, delete_lost_exports)
 
 
 def _with_connection(step: Callable[[], T]) -> T:

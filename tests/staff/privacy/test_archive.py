@@ -191,7 +191,7 @@ LEFT_OUT = {
     # Derived from what the archive contains.
     "chatapp.ConversationSums", "chatapp.ConversationFacet", "chatapp.SearchEntry",
     "chatapp.UnjudgedMessage", "chatapp.ClaimedGroup", "chatapp.BudgetAccount",
-    "chatapp.TemporaryHold",
+    "chatapp.TemporaryHold", "chatapp.ChatExport",
     # Secrets and rights.
     "mfa.Authenticator", "chatapp.User_user_permissions",
     # What others decide; openings and reasons are in opened.json.

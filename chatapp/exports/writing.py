@@ -1,0 +1,127 @@
+"""Decides what an export consists of, and writes it: one file, or an archive of several."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Sum
+
+from chatapp.exports.contents import Contents
+from chatapp.exports.formats.html import html
+from chatapp.exports.formats.json_lines import json_lines
+from chatapp.exports.formats.markdown import markdown
+from chatapp.exports.formats.usage import usage_csv
+from chatapp.exports.names import Names, safe_name
+from chatapp.exports.reading import Chat, Reading
+from chatapp.exports.zipped import Zip
+from chatapp.models import Attachment, ChatExport, Message, ReplyImage
+from chatapp.models.conversations.exports import ExportFormat, ExportScope
+
+UNTITLED = "Untitled chat"
+FILES = "files/"  # the folder of files in an archive of JSON
+# An export with more than that is made in the background.
+MOST_CHATS = 500
+MOST_MESSAGES = {
+    ExportFormat.CSV: 50_000,
+    ExportFormat.JSON: 10_000,
+    ExportFormat.MARKDOWN: 10_000,
+    ExportFormat.HTML: 500,  # each of them is rendered
+}
+MOST_FILE_BYTES = 50 * 2**20
+LOOKED_UP_AT_ONCE = 500  # keys per query
+TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "jsonl": "application/jsonl",
+    "md": "text/markdown; charset=utf-8",
+    "zip": "application/zip",
+}
+Write = Callable[[Chat, Contents | None], Iterator[bytes]]
+WRITERS: dict[str, tuple[Write, str]] = {
+    ExportFormat.MARKDOWN: (markdown, "md"),
+    ExportFormat.HTML: (html, "html"),
+}
+
+
+class Written(NamedTuple):
+    suffix: str
+    pieces: Iterator[bytes]
+
+    @property
+    def content_type(self) -> str:
+        return TYPES[self.suffix]
+
+
+def chats_of(export: ChatExport) -> list[UUID]:
+    """Return the keys of the chats, the one that was used last first."""
+    own = export.user.conversations.kept()
+    match export.scope:
+        case ExportScope.CHATS:
+            chosen = own.filter(pk__in=export.chats)
+        case ExportScope.PROJECT:
+            chosen = own.filter(project=export.project, is_temporary=False)
+        case _:
+            chosen = own.filter(is_temporary=False)
+    return list(chosen.values_list("pk", flat=True))
+
+
+def is_large(export: ChatExport, chats: list[UUID]) -> bool:
+    """Whether to make the export in the background."""
+    if len(chats) > MOST_CHATS:
+        return True
+    here = Message.objects.filter(conversation__in=chats, deleted_at=None)
+    if here.count() > MOST_MESSAGES[ExportFormat(export.format)]:
+        return True
+    attached = Attachment.objects.filter(message__in=here).aggregate(bytes=Sum("file__size"))
+    has_bytes = export.with_files or export.format == ExportFormat.HTML
+    return has_bytes and (attached["bytes"] or 0) > MOST_FILE_BYTES
+
+
+def written(
+    export: ChatExport, chats: list[UUID], on_chat: Callable[[], None] = lambda: None
+) -> Written:
+    """Return the export's bytes. `on_chat` is called after each chat."""
+    reading = Reading(export.user, chats, export.is_shown_only, on_chat=on_chat)
+    if export.format == ExportFormat.CSV:
+        return Written("csv", usage_csv(reading))
+    with_files = export.with_files and has_files(chats)
+    if export.format == ExportFormat.JSON:
+        if with_files:
+            return Written("zip", _json_with_files(reading))
+        return Written("jsonl", json_lines(reading))
+    write, suffix = WRITERS[export.format]
+    if len(chats) == 1 and not with_files:
+        return Written(suffix, (piece for chat in reading for piece in write(chat, None)))
+    return Written("zip", _texts(reading, write, suffix, with_files=with_files))
+
+
+def has_files(chats: list[UUID]) -> bool:
+    for start in range(0, len(chats), LOOKED_UP_AT_ONCE):
+        some = chats[start : start + LOOKED_UP_AT_ONCE]
+        here = Message.objects.filter(conversation__in=some, deleted_at=None)
+        images = ReplyImage.objects.filter(message__in=here)
+        if here.filter(file_count__gt=0).exists() or images.exists():
+            return True
+    return False
+
+
+def _json_with_files(reading: Reading) -> Iterator[bytes]:
+    archive, contents = Zip(), Contents(FILES)
+    yield from archive.add("conversations.jsonl", json_lines(reading, contents))
+    yield from contents.write(archive)
+    yield from archive.add("files.json", [contents.index])
+    yield from archive.close()
+
+
+def _texts(
+    reading: Iterable[Chat], write: Write, suffix: str, *, with_files: bool
+) -> Iterator[bytes]:
+    """Write a text for each chat, with its files in a folder beside it."""
+    archive, names = Zip(), Names()
+    for chat in reading:
+        name = names.take(f"{safe_name(chat.conversation.title, UNTITLED)}.{suffix}")
+        contents = Contents(f"{name.removesuffix(f'.{suffix}')} files/") if with_files else None
+        yield from archive.add(name, write(chat, contents))
+        if contents:
+            yield from contents.write(archive)
+    yield from archive.close()

@@ -126,3 +126,43 @@ async def test_a_reply_whose_viewers_cannot_be_told_does_not_block_others(
     await here.remotes.notice_silence()
     assert "Could not tell viewers" in caplog.text
     assert SILENT.partition("'")[0] in viewer.frames[0]
+
+
+async def test_a_follower_asks_without_waiting_and_gets_the_snapshot_for_readers(
+    here: Here,
+) -> None:
+    reply, follower = uuid4(), Recorder()
+    here.remotes.follow(follower, SKY, reply, here.owner)
+    assert here.posted() == [Watch(reply, SKY, waits=False, is_shared=True)]
+    remote = here.remotes.get(reply)
+    assert remote
+    await remote.take_frame(1, "too early")
+    await remote.take_snapshot(1, "for tabs", "for readers")
+    await remote.take_frame(2, "next")
+    assert follower.frames == ["for readers", "next"]
+    here.remotes.unfollow(follower)
+    assert here.posted() == [Leave(reply, 0)]
+    assert here.remotes.get(reply) is None
+
+
+async def test_when_the_last_tab_leaves_followers_ask_again_without_waiting(here: Here) -> None:
+    reply, follower = uuid4(), Recorder()
+    tab = here.watch(SKY, reply)
+    here.remotes.follow(follower, SKY, reply, here.owner)
+    here.posted()
+    here.remotes.leave(tab, 5)
+    assert here.posted() == [Leave(reply, 5), Watch(reply, SKY, waits=False, is_shared=True)]
+    assert here.remotes.get(reply)
+
+
+async def test_a_gap_asks_for_a_snapshot_for_followers(here: Here) -> None:
+    reply, follower = uuid4(), Recorder()
+    here.remotes.follow(follower, SKY, reply, here.owner)
+    remote = here.remotes.get(reply)
+    assert remote
+    await remote.take_snapshot(1, "", "whole")
+    here.posted()
+    await remote.take_frame(3, "after a gap")
+    assert here.posted() == [Watch(reply, SKY, waits=False, is_shared=True)]
+    await remote.take_snapshot(3, "", "whole again")
+    assert follower.frames == ["whole", "whole again"]

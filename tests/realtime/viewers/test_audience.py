@@ -130,3 +130,16 @@ async def test_the_audience_of_a_reply_that_finishes_is_gone_only_once_it_is_for
     assert not audience.is_gone.is_set()
     audience.forget_who_left()
     assert audience.is_gone.is_set()
+
+
+async def test_followers_get_all_frames_and_keep_nothing_running() -> None:
+    viewer, follower, worker = Recorder(), Recorder(), Recorder()
+    audience = Audience({viewer}, followers={follower})
+    audience.join(viewer)
+    audience.follow(worker, waits=False)
+    assert audience.direct_writers() is None
+    await audience.show("text")
+    assert viewer.frames == follower.frames == worker.frames == ["text"]
+    audience.leave(viewer, 0.0)
+    assert audience.is_gone.is_set()
+    assert audience.is_watching

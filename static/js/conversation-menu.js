@@ -1,9 +1,9 @@
 // The menu of a conversation in a list: shows the actions available in that list.
 
 import { choose } from "./conversation-actions.js";
-import { fetchFrom } from "./fetched-dialogs.js";
 import { copyMarkdown } from "./copying-markdown.js";
 import { openExport } from "./exporting.js";
+import { fetchFrom } from "./fetched-dialogs.js";
 import { closeMenu } from "./menus.js";
 import { projectOf, folderOf } from "./conversation-list.js";
 import { OURS } from "./untrusted-html.js";

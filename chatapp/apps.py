@@ -16,9 +16,9 @@ class ChatappConfig(AppConfig):
     verbose_name = lazy(_name, str)()
 
     def ready(self) -> None:
-        # Signal receivers, and the admin's pages, which Django looks for in `chatapp.admin` alone.
+        # Signal receivers, kinds of jobs, and the admin's pages, which Django looks for in
+        # `chatapp.admin` alone.
         from chatapp.accounts import auditing, revocations  # noqa: F401
-
-        # Background jobs, which a process may have to go on with before it answers any request.
         from chatapp.exports import jobs  # noqa: F401
+        from chatapp.imports import running  # noqa: F401
         from chatapp.staff import admin  # noqa: F401

@@ -64,6 +64,8 @@ CHATAPP_SCANNED_PAGES = environment.number("CHATAPP_SCANNED_PAGES", 20)
 CHATAPP_FILE_BYTES_PER_PERSON = environment.size(
     "CHATAPP_FILE_BYTES_PER_PERSON", 2 * 1024 * 1024 * 1024
 )
+# For the files that one person has uploaded to import chats from.
+CHATAPP_IMPORT_BYTES = environment.size("CHATAPP_IMPORT_BYTES", 4 * 1024 * 1024 * 1024)
 CHATAPP_TIME_ZONE = environment.zone("CHATAPP_TIME_ZONE", "UTC")
 # The average for one tab; five times as many are possible for a moment.
 CHATAPP_ACTIONS_PER_SECOND = environment.number("CHATAPP_ACTIONS_PER_SECOND", 10)

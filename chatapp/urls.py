@@ -17,6 +17,7 @@ urlpatterns = [
     path("", include("chatapp.exports.urls")),
     path("prompts/", include("chatapp.library.prompts.urls")),
     path("files/", include("chatapp.files.urls")),
+    path("imports/", include("chatapp.imports.urls")),
     path("presets/", include("chatapp.library.presets.urls")),
     path("", include("chatapp.accounts.urls")),
     path("audit/", include("chatapp.staff.audit.urls")),

@@ -94,6 +94,8 @@ def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> li
     for person in people:
         report = Report(person.pk, sessions=person.devices.all().sign_out())
         files = _files_of(person)
+        report.rows += Counter(person.imports.all().delete()[1])  # ends those that are running
+        report.rows += Counter(person.import_files.all().delete()[1])
         report.rows += Counter(person.attachments.filter(message=None).delete()[1])
         for conversation in person.conversations.all():
             report.conversations.add(conversation.pk)

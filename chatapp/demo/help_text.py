@@ -71,6 +71,10 @@ KEYWORDS = {
         delete restore undo project projects folder folders instructions export select unread
         markdown pdf print html csv
     """,
+    "Importing chats": """
+        import imports importing export bring migrate move switch chatgpt openai claude anthropic
+        webui librechat zip archive history upload old
+    """,
     "Searching": """
         search find found look lookup filter filters palette phrase words project before after
     """,

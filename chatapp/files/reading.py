@@ -74,7 +74,7 @@ def _read_and_store(attachment: Attachment) -> None:
         with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
             opened = cast(BufferedIOBase, file)
             _join_parts(attachment, opened)
-            content = _known(opened) or _stored(opened, attachment.name)
+            content = content_of(opened, attachment.name)
         attachment.make_ready(content)
     except Unreadable as unreadable:
         if _is_stopping.is_set():
@@ -106,6 +106,14 @@ def _join_parts(attachment: Attachment, file: BufferedIOBase) -> None:
         file.write(storage.read(name))
     file.flush()
     file.seek(0)
+
+
+def content_of(file: BufferedIOBase, name: str) -> FileContent:
+    """Read a file that is on the disk, and store it. Refer to it within `StoredFile`'s `GRACE`.
+
+    Raises `Unreadable` with a sentence, and `OSError`.
+    """
+    return _known(file) or _stored(file, name)
 
 
 def _known(file: BufferedIOBase) -> FileContent | None:

@@ -39,7 +39,9 @@ from chatapp.models.conversations.thread_pages import ThreadPage
 from chatapp.models.conversations.turns import Continuation, Edit, Prompt, Retry, Turn
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.files.contents import FileContent, PageImage
+from chatapp.models.files.import_files import ImportFile
 from chatapp.models.files.stored_files import StoredFile
+from chatapp.models.imports.imports import Import, ImportedChat, ImportedMessages
 from chatapp.models.library.file_sets import FileSet, PresetFile
 from chatapp.models.library.presets import Preset, PresetGrant, PresetVersion
 from chatapp.models.library.prompts import (
@@ -101,6 +103,10 @@ __all__ = [
     "FileContent",
     "FileSet",
     "Fork",
+    "Import",
+    "ImportFile",
+    "ImportedChat",
+    "ImportedMessages",
     "Installation",
     "Invitation",
     "LeaveOut",

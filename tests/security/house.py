@@ -33,6 +33,9 @@ from chatapp.models import (
     Device,
     Feedback,
     FileContent,
+    Import,
+    ImportedChat,
+    ImportFile,
     Installation,
     Limit,
     Logo,
@@ -130,6 +133,9 @@ class House:
             "shared/<uuid:pk>": f"shared/{self.objects['shared_link']}",
             "<uuid:reply>": str(self.reply.pk),
             "<int:number>": "1",
+            "imports/files/<uuid:pk>": f"imports/files/{self.objects['import_file']}",
+            "imports/read/<uuid:batch>": f"imports/read/{self.objects['import']}",
+            "imports/<uuid:pk>": f"imports/{self.objects['import']}",
             "files/<uuid:pk>": f"files/{self._file_in(route)}",
             "<uuid:message>": str(self.reply.pk),
             "<int:position>": "0",
@@ -205,11 +211,14 @@ def furnish(alice: User) -> House:
     alice.groups.add(group)
     link, shared_token = share.store(alice)
     alice.groups.clear()
+    job, file = imported(conversation)
     objects = {
         "shared_link": link.pk,
         "shared_token": shared_token,
         "access_token": token.pk,
         "export": exported(alice).pk,
+        "import": job.pk,
+        "import_file": file.pk,
         "preset": preset.pk,
         "prompt": SavedPrompt.start(alice, title=PRIVATE[0], text=f"{PRIVATE[1]} {{{{topic}}}}").pk,
         "limit": Limit.objects.create(measure="tokens", cap=10**9).pk,
@@ -239,6 +248,24 @@ def exported(alice: User) -> ChatExport:
     export = ChatExport.objects.create(user=alice, format="json", scope="everything", **kept)
     storage.replace(export.stored_name, f"{PRIVATE[1]}\n".encode())
     return export
+
+
+def imported(conversation: Conversation) -> tuple[Import, ImportFile]:
+    """Return an import that has made this chat, and one of its files."""
+    reasons = {"reasons": {PRIVATE[2]: [1, [PRIVATE[0]]]}}
+    job = Import.objects.create(
+        user=conversation.user,
+        name=f"{PRIVATE[5]}.zip",
+        phase="stored",
+        state="done",
+        preview=reasons,
+        result=reasons,
+    )
+    ImportedChat.objects.create(pk=conversation.pk, imported_by=job)
+    file = ImportFile.objects.create(
+        user=conversation.user, batch=job.pk, position=0, name=job.name, size=9, part_bytes=9
+    )
+    return job, file
 
 
 def attach_files(conversation: Conversation, prompt: Message) -> dict[str, UUID]:

@@ -22,6 +22,8 @@ from chatapp.accounts.links import ADDRESS_SALT
 from chatapp.models import (
     Attachment,
     Conversation,
+    Import,
+    ImportFile,
     Installation,
     Invitation,
     LegalHold,
@@ -93,6 +95,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "files/<uuid:pk>/pages/": {"pages": "1"},
     "files/<uuid:pk>/describe/": {"alt": "A field"},
     "files/<uuid:pk>/text/": {"text": "New"},
+    "imports/upload/": {"name": "chats.json", "size": "9"},
     "accounts/login/": {"login": "alice", "password": PASSWORD},
     "accounts/signup/": {"email": "eve@example.org"},
     "accounts/password/change/": {"oldpassword": PASSWORD, **NEW_TWICE},
@@ -238,11 +241,25 @@ def _grant(house: House) -> None:
     house.objects["grant"] = grant.pk
 
 
+def _import(house: House, *, has_import: bool = True, **fields: object) -> None:
+    """Give an import the file that it needs, and these fields."""
+    ImportFile.objects.filter(pk=str(house.objects["import_file"])).update(received=9)
+    mine = Import.objects.filter(pk=str(house.objects["import"]))
+    if has_import:
+        mine.update(**fields)
+    else:
+        mine.delete()
+
+
 NEEDED: Mapping[str, Callable[[House], object]] = {
     "c/<uuid:pk>/keep/": lambda house: Conversation.objects.update(is_temporary=True),
     "files/<uuid:pk>/text/": lambda house: Attachment.objects.filter(
         pk=house.files["document"]
     ).update(message=None, conversation=house.conversation),
+    "imports/read/<uuid:batch>/": lambda house: _import(house, has_import=False),
+    "imports/<uuid:pk>/start/": lambda house: _import(house, phase="preview"),
+    "imports/<uuid:pk>/cancel/": lambda house: _import(house, phase="reading", state="waiting"),
+    "imports/<uuid:pk>/retry/": lambda house: _import(house, phase="reading", state="failed"),
     "prompts/forget/": lambda house: RememberedValues.remember(_her(), _prompt(house), {}),
     "prompts/<uuid:pk>/restore/": lambda house: _prompt(house).discard(),
     "prompts/<uuid:pk>/versions/": lambda house: _prompt(house).change(_her(), 1, text="Two"),

@@ -125,6 +125,13 @@ TABLE = {
     "replies/<uuid:pk>/markdown/": OWNER,
     "replies/<uuid:pk>/request/": OWNER,
     "replies/<uuid:pk>/images/<int:position>/": READABLE,
+    "imports/": MEMBERS,
+    "imports/upload/": POSTED,
+    "imports/files/<uuid:pk>/part/": POSTED,
+    "imports/read/<uuid:batch>/": POSTED,
+    **{f"imports/<uuid:pk>/{page}": OWNER for page in ("", "progress/")},
+    **{f"imports/<uuid:pk>/{act}/": POSTED for act in ("start", "cancel", "discard", "retry")},
+    "imports/<uuid:pk>/undo/": POSTED,
     "help/": MEMBERS,
     "help/administrators/": STAFFS_ROOM,
     "privacy/": MEMBERS,
@@ -307,13 +314,15 @@ HERS = (
     *(f"shared-links/<uuid:pk>/{act}/" for act in ("revoke", "renew")),
     "accounts/tokens/<uuid:pk>/revoke/",
     *(f"exports/<uuid:pk>/{act}/" for act in ("cancel", "delete")),
+    "imports/read/<uuid:batch>/",
+    *(f"imports/<uuid:pk>/{act}/" for act in ("start", "cancel", "discard", "retry", "undo")),
     *(f"prompts/<uuid:pk>/{act}/" for act in ("copy", "delete", "fill")),
     *(f"presets/<uuid:pk>/{act}/" for act in ("copy", "delete")),
     *(f"files/<uuid:pk>/{act}/" for act in ("retry", "remove", "pages", "describe")),
 )
 """What Alice may post, as covered by test_chat_settings, test_feedback, test_keeping, test_projects
 and test_temporary in tests/chat, in tests/accounts, tests/exports, tests/files,
-tests/library and tests/sharing."""
+tests/imports, tests/library and tests/sharing."""
 
 
 async def recorded() -> int:

@@ -109,6 +109,14 @@ ACTIONS = {
     "files/<uuid:pk>/pages/": Gates(OWNER, HERS),
     "files/<uuid:pk>/describe/": Gates(OWNER, HERS),
     "files/<uuid:pk>/text/": Gates(OWNER, HERS),
+    # Imports
+    "imports/upload/": Gates(MEMBER, HERS),
+    "imports/read/<uuid:batch>/": Gates(OWNER, HERS),
+    "imports/<uuid:pk>/start/": Gates(OWNER, "import.started"),
+    "imports/<uuid:pk>/cancel/": Gates(OWNER, HERS),
+    "imports/<uuid:pk>/discard/": Gates(OWNER, HERS),
+    "imports/<uuid:pk>/retry/": Gates(OWNER, HERS),
+    "imports/<uuid:pk>/undo/": Gates(OWNER, HERS),  # recorded when it is done
     # Joining and leaving
     "setup/<str:token>/": Gates(ANYBODY, "person.added person.signed_in"),
     "invitation/<str:token>/": Gates(ANYBODY, "person.joined person.signed_in"),

@@ -28,6 +28,7 @@ from chatapp.models import (
     Attachment,
     ContextCut,
     Conversation,
+    Import,
     Message,
     ReplyImage,
     User,
@@ -76,6 +77,8 @@ NOT_THEIRS = {
     "EmailConfirmation key": "allauth's; the app makes none",
     "FileContent label media_type unit page_ends": "one of a few, and numbers",
     "Group name": "the house's",
+    "Conversation imported_from": "one of a few",
+    "Import source": "one of a few",
     "Installation name accent accent_dark logo_version notice": "the house's",
     "Installation signup_domains title_model default_model": "the house's",
     "Invitation token_hash": "a hash",
@@ -315,9 +318,27 @@ class Company:
         self.save_presets()
         self.attach(conversation)
         carols.post("/files/", {"name": words("a file that never arrives"), "size": 9})
+        self.import_chats()
         carols.get("/search/", {"q": words("what she searches for")})
         carols.get("/conversations/", {"q": words("what she searches for")})
         done_at(carols, "/conversations/export/", ids=[str(conversation)])
+
+    def import_chats(self) -> None:
+        """Upload an export, a part of which arrives, and have the report of another."""
+        words = self.words
+        name, text = words("the name of an export"), words("the text of an export").encode()
+        sent = {"name": f"{name}.json", "size": str(len(text))}
+        [file] = self.carols.post("/imports/upload/", sent).json()["files"]
+        path, plain = f"/imports/files/{file['id']}/part/", "application/octet-stream"
+        self.carols.patch(path, text, content_type=plain, headers={"Upload-Offset": "0"})
+        reasons = {words("why a chat is left out"): [1, [words("its title")]]}
+        Import.objects.create(
+            user=self.carol,
+            name=words("the name of an import"),
+            problem=words("why an import failed"),
+            preview={"reasons": reasons},
+            result={"reasons": reasons},
+        )
 
     def limit(self, bob: User) -> None:
         """Set a limit that is Carol's and then Bob's, and one that stays hers."""

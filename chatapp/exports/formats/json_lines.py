@@ -77,6 +77,7 @@ def _chat_record(chat: Chat) -> dict[str, object]:
         "trashed_at": _moment(conversation.trashed_at),
         "is_pinned": conversation.is_pinned,
         "is_temporary": conversation.is_temporary,
+        "imported_from": conversation.imported_from,
         "project": conversation.project.name if conversation.project else None,
         "active_leaf": _active_leaf(chat),
         "preset": _preset_record(settings.preset_version),

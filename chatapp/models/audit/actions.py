@@ -77,6 +77,9 @@ ACTIONS: Mapping[str, str] = {
     "conversations.searched": "searched the text of chats",
     "usage.exported": "exported usage",
     "archive.made": "downloaded all of their own data",
+    "import.started": "began to import chats",
+    "import.ended": "imported chats",
+    "import.undone": "undid an import of chats",
     "backup.made": "made a backup",
     "backup.restored": "restored a backup",
     # What reviewers decide

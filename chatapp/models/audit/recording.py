@@ -20,7 +20,7 @@ UNNAMED = frozenset(
     {
         *("user", "limit", "reviewview", "reviewsample"),
         *("conversation", "message", "project", "replyimage", "attachment"),
-        *("savedprompt", "preset"),
+        *("savedprompt", "preset", "import"),
     }
 )
 

@@ -27,6 +27,15 @@ from chatapp.models.platform.installation import Installation
 from chatapp.models.platform.upstreams import ModelChoice
 from chatapp.models.refusals import NotHere
 
+# The names of apps that chats can be imported from.
+IMPORTED_FROM = {
+    "chatgpt": "ChatGPT",
+    "claude": "Claude",
+    "open_webui": "Open WebUI",
+    "librechat": "LibreChat",
+    "chatapp": "an export of this app",
+}
+
 
 class ConversationQuerySet(FolderQuerySet["Conversation"]):
     def named(self, pk: uuid.UUID) -> "Conversation":
@@ -53,6 +62,11 @@ class Conversation(Titled, Askable, Branched, Erasable):
     is_temporary = models.BooleanField(default=False, db_default=False)
     # The size of the messages copied into it and of the notes on its replies; see `storage`.
     stored_bytes = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
+    # The app whose export it was imported from, as in `transfer.Format`; else empty. It was created
+    # when it was imported: that is when its review policy was in force.
+    imported_from = models.CharField(
+        max_length=10, blank=True, default="", db_default="", editable=False
+    )
     # Set when a reply ends while no tab of its owner shows it; cleared when one does.
     is_unread = models.BooleanField(default=False, db_default=False, editable=False)
 
@@ -93,6 +107,11 @@ class Conversation(Titled, Askable, Branched, Erasable):
     @cached_property
     def _url(self) -> str:
         return path_of("conversation", self.pk)
+
+    @property
+    def imported_from_label(self) -> str:
+        """The name of the app that it was imported from."""
+        return IMPORTED_FROM.get(self.imported_from, "another app") if self.imported_from else ""
 
     def mark_unread(self) -> None:
         """Record that nobody saw how its reply ended.

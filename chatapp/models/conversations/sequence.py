@@ -5,7 +5,11 @@ version during an upgrade. The numbers rise within a conversation; gaps mean not
 are older than the numbering have none.
 """
 
+from typing import Any
+
+from django.db import connection as default
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Max, QuerySet
 
 from chatapp.db.sql_files import after_migrate, run_sql
 
@@ -13,3 +17,18 @@ from chatapp.db.sql_files import after_migrate, run_sql
 @after_migrate("Message", "sequence")
 def make_trigger(connection: BaseDatabaseWrapper) -> None:
     run_sql(__file__, "sequence", connection)
+
+
+def take_numbers(stored: "QuerySet[Any]", count: int) -> list[int]:
+    """Return the numbers of so many messages that are about to be stored, in their order.
+
+    `stored` are the messages of their conversation, whose row is locked. For many messages at once
+    this is faster than the trigger.
+    """
+    if default.vendor == "postgresql":
+        query = "SELECT nextval('chatapp_message_sequence') FROM generate_series(1, %s)"
+        with default.cursor() as cursor:
+            cursor.execute(query, [count])
+            return sorted(number for (number,) in cursor.fetchall())
+    last = stored.order_by().aggregate(last=Max("sequence"))["last"] or 0
+    return list(range(last + 1, last + 1 + count))

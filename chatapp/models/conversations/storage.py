@@ -1,5 +1,5 @@
-"""A quota for what people store without asking a model: forks, projects, saved prompts, presets,
-notes on replies, and what their scripts save.
+"""A quota for what people store without asking a model: forks, imported chats, projects, saved
+prompts, presets, notes on replies, and what their scripts save.
 
 Limits on replies don't bound these, so each person may store a number of bytes in total, and a part
 of it per hour.
@@ -21,9 +21,9 @@ from chatapp.models.library.prompts import PromptVersion
 from chatapp.models.refusals import Refused
 
 FULL = (
-    "Your forks, projects, saved prompts, presets and notes take up {used} of the {allowed} you "
-    "may use, and this needs {needed}. Delete some that you no longer need, from the trash too, or "
-    "ask an administrator for more space."
+    "Your forks, imported chats, projects, saved prompts, presets and notes take up {used} of the "
+    "{allowed} you may use, and this needs {needed}. Delete some that you no longer need, from the "
+    "trash too, or ask an administrator for more space."
 )
 TOO_FAST = "You have stored as much as is allowed within an hour. Try again later."
 
@@ -46,16 +46,26 @@ def take_room(user: User, size: int, hourly: TokenBucket, *, in_place_of: int = 
 
     `hourly` holds the bytes that the person may still store now. Raises `Refused`.
     """
-    used, allowed = _used_by(user), settings.CHATAPP_STORED_BYTES_PER_PERSON
-    if size > in_place_of and used - in_place_of + size > allowed:
-        shown = {"used": used, "allowed": allowed, "needed": size}
-        raise Refused(FULL.format(**{name: filesizeformat(n) for name, n in shown.items()}))
+    check_room(user, size, in_place_of)
     if not hourly.has(size):
         raise Refused(TOO_FAST)
     hourly.take(size)
 
 
-def _used_by(user: User) -> int:
+def check_room(user: User, size: int, in_place_of: int = 0) -> None:
+    """Raise `Refused` if so many more bytes exceed the person's quota."""
+    used, allowed = used_by(user), settings.CHATAPP_STORED_BYTES_PER_PERSON
+    if size > in_place_of and used - in_place_of + size > allowed:
+        shown = {"used": used, "allowed": allowed, "needed": size}
+        raise Refused(FULL.format(**{name: filesizeformat(n) for name, n in shown.items()}))
+
+
+def room_of(user: User) -> int:
+    """Return how many bytes the person may still store; negative if there are too many."""
+    return int(settings.CHATAPP_STORED_BYTES_PER_PERSON) - used_by(user)
+
+
+def used_by(user: User) -> int:
     in_chats = user.conversations.order_by().aggregate(n=Coalesce(models.Sum("stored_bytes"), 0))
     in_projects = user.projects.order_by().aggregate(
         n=Coalesce(models.Sum(Octets("name") + Octets("instructions")), 0)

@@ -1,15 +1,16 @@
 """What processes that died, or people who stopped an upload, have left behind."""
 
 import re
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from django.utils import timezone
 
-from chatapp.models.files import storage
+from chatapp.models.files import import_files, storage
 from chatapp.models.files.attachments import ABANDONED, Attachment
 from chatapp.models.files.stored_files import StoredFile
 
-PART_NAME = re.compile(rf"{storage.UPLOADS}/([0-9a-f-]{{36}})-\d+", re.ASCII)
+PART_NAME = re.compile(rf"(?:{storage.UPLOADS}|{storage.IMPORTS})/([0-9a-f-]{{36}})-\d+", re.ASCII)
 LOOKED_UP_AT_ONCE = 500  # keys per query
 
 
@@ -18,7 +19,7 @@ def delete_abandoned() -> None:
     delete_lost_parts()
     since = timezone.now() - ABANDONED
     for folder in storage.folders():
-        has_others = folder in (storage.UPLOADS, storage.EXPORTS)
+        has_others = folder in (storage.UPLOADS, storage.EXPORTS, storage.IMPORTS)
         names = [] if has_others else storage.names_in(folder)
         known = set(StoredFile.objects.filter(name__in=names).values_list("name", flat=True))
         for name in set(names) - known:
@@ -27,20 +28,29 @@ def delete_abandoned() -> None:
 
 
 def delete_lost_parts() -> None:
-    """Delete the uploaded parts of attachments that are gone, or have been read.
+    """Delete the uploaded parts of attachments that are gone, or have been read, and those of
+    files from which chats were imported.
 
     An attachment is stored before its parts.
     """
+    _delete_parts_without(storage.UPLOADS, _unread)
+    _delete_parts_without(storage.IMPORTS, import_files.known)
+
+
+def _unread(keys: Collection[str]) -> set[str]:
+    unread = Attachment.objects.exclude(state=Attachment.State.READY).filter(pk__in=keys)
+    return {str(pk) for pk in unread.values_list("pk", flat=True)}
+
+
+def _delete_parts_without(folder: str, wanted: Callable[[Collection[str]], set[str]]) -> None:
     names: dict[str, list[str]] = {}
     with suppress(FileNotFoundError):  # nothing was ever uploaded
-        for name in storage.names_in(storage.UPLOADS):
+        for name in storage.names_in(folder):
             if found := PART_NAME.fullmatch(name):
                 names.setdefault(found[1], []).append(name)
-    unread = Attachment.objects.exclude(state=Attachment.State.READY)
     ids = list(names)
     for start in range(0, len(ids), LOOKED_UP_AT_ONCE):
         some = ids[start : start + LOOKED_UP_AT_ONCE]
-        wanted = {str(pk) for pk in unread.filter(pk__in=some).values_list("pk", flat=True)}
-        for lost in set(some) - wanted:
+        for lost in set(some) - wanted(some):
             for name in names[lost]:
                 storage.delete(name)

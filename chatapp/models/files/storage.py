@@ -16,6 +16,7 @@ from django.core.files.storage import FileSystemStorage, Storage, storages
 
 UPLOADS = "uploads"  # the folder of the parts of uploads
 EXPORTS = "exports"  # the folder of the files of `ChatExport`
+IMPORTS = "imports"  # that of the parts of files from which chats are imported
 
 
 class DurableFileStorage(FileSystemStorage):

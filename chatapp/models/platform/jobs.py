@@ -84,10 +84,13 @@ class Job(models.Model):
         """What a page that shows the job asks for every second (static/js/job-progress.js)."""
         return {"percent": self.percent, "state": self.state, "has_ended": not self.is_unended}
 
-    def advance(self) -> None:
-        """Save `done` and `total`. Raises `JobLost` if this process must not go on."""
+    def advance(self, **fields: object) -> None:
+        """Save `done`, `total` and these fields.
+
+        Raises `JobLost` if this process must not go on. In a transaction it also locks the job.
+        """
         own = self._own().filter(is_cancelled=False)
-        if not own.update(done=self.done, total=self.total):
+        if not own.update(done=self.done, total=self.total, **fields):
             raise JobLost
 
     def lock(self) -> None:

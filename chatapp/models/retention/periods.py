@@ -1,10 +1,11 @@
 """How long things are kept, and what is due to be deleted.
 
 A conversation is deleted permanently, bypassing the trash, once nothing was asked in it for the set
-number of days: even if it is pinned, archived, in a project or in the trash. Images in replies,
-attached files and the personal details in the audit log may go earlier. What is under a legal hold
-stays until the hold ends, and a conversation with a running reply until that ends. Temporary
-conversations have their own rule (`temporary`).
+number of days, and an imported one once it has also been here for as long: even if it is pinned,
+archived, in a project or in the trash. Images in replies, attached files and the personal details
+in the audit log may go earlier. What is under a legal hold stays until the hold ends, and a
+conversation with a running reply until that ends. Temporary conversations have their own rule
+(`temporary`).
 
 Unlike erasures of people, these deletions are not recorded for restores: a restored backup brings
 the data back, and the next housekeeping finds it due again.
@@ -89,10 +90,9 @@ class Retention:
         if self.conversation_days is None:
             return Conversation.objects.none()
         streaming = Message.objects.streaming().filter(conversation=models.OuterRef("pk"))
-        used_before = Conversation.objects.filter(
-            updated_at__lt=_ago(self.conversation_days), is_temporary=False
-        )
-        return used_before.exclude(models.Exists(streaming))
+        days_ago = _ago(self.conversation_days)
+        used_before = Conversation.objects.filter(updated_at__lt=days_ago, is_temporary=False)
+        return used_before.exclude(_is_new_here(days_ago)).exclude(models.Exists(streaming))
 
     def due_images(self) -> "models.QuerySet[ReplyImage]":
         """Those due by their own age, not with their conversation."""
@@ -101,7 +101,7 @@ class Retention:
         return ReplyImage.objects.filter(
             message__created_at__lt=_ago(self.file_days),
             message__conversation__is_temporary=False,
-        )
+        ).exclude(_is_new_here(_ago(self.file_days), "message__conversation__"))
 
     def due_files(self) -> AttachmentQuerySet:
         """Those due by their own age: of old prompts, and left in a draft for as long."""
@@ -112,6 +112,7 @@ class Retention:
             conversation=models.OuterRef("message__conversation")
         )
         sent = models.Q(message__created_at__lt=old, message__conversation__is_temporary=False)
+        sent &= ~_is_new_here(old, "message__conversation__")
         drafted = models.Q(message=None, created_at__lt=old)
         in_temporary = models.Q(conversation__isnull=False, conversation__is_temporary=True)
         return Attachment.objects.filter(
@@ -171,6 +172,13 @@ class Retention:
 
 def _ago(days: int) -> datetime:
     return timezone.now() - timedelta(days=days)
+
+
+def _is_new_here(days_ago: datetime, conversation: str = "") -> models.Q:
+    """Whether a chat was imported since, from which its period counts: it may be years older."""
+    return models.Q(**{f"{conversation}created_at__gte": days_ago}) & ~models.Q(
+        **{f"{conversation}imported_from": ""}
+    )
 
 
 def _is_held_file() -> models.Q:

@@ -21,7 +21,15 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from chatapp.db.connections import empty_write_ahead_log, unpooled_connection
-from chatapp.models import Attachment, Conversation, FileSet, Message, ReplyImage, StoredFile
+from chatapp.models import (
+    Attachment,
+    Conversation,
+    FileSet,
+    ImportFile,
+    Message,
+    ReplyImage,
+    StoredFile,
+)
 from chatapp.models.audit import head_now
 from chatapp.models.conversations.exports import ChatExport, delete_lost_exports
 from chatapp.models.conversations.folders import TRASH_DAYS
@@ -54,6 +62,7 @@ STEPS: Sequence[Callable[[], bool]] = (Conversation.objects.purge, purge_message
 FILE_STEPS: Sequence[Callable[[], bool]] = (
     ReplyImage.objects.move_one,
     Attachment.objects.delete_abandoned,
+    ImportFile.objects.delete_over,
     FileSet.objects.delete_unused,
     StoredFile.objects.delete_unused,
     ChatExport.objects.delete_expired,

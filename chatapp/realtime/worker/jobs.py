@@ -14,7 +14,14 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    Error,
+    InterfaceError,
+    OperationalError,
+    connection,
+    connections,
+)
 
 from chatapp.db.connections import unpooled_connection
 from chatapp.models.platform.jobs import Job, JobFailed, JobLost, claim
@@ -24,7 +31,7 @@ logger = logging.getLogger(__name__)
 THREADS = 2
 LOOK_SECONDS = 5.0  # between checks for jobs that other processes left
 SAVE_SECONDS = 0.5  # between checks whether the job was cancelled or lost; these save the progress
-REST = 0.2  # pause this many times as long as a step took
+REST = 0.1  # pause this many times as long as a step took
 BUSY_REST = 2.0  # while replies are streaming, to leave them their CPU
 STOP_SECONDS = 10.0
 BROKEN = "Something went wrong on the server. Try again, or tell your administrator."
@@ -117,7 +124,7 @@ class Jobs:
             job.end()  # as cancelled, if it is still this process's
         except JobFailed as failed:
             job.end(problem=str(failed))
-        except Error:
+        except (OperationalError, InterfaceError):
             raise  # the job stays this process's, which takes it up again
         except Exception:
             logger.exception("A background job failed: %s", job)

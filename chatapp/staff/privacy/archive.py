@@ -217,6 +217,22 @@ def _about(person: User) -> dict[str, Any]:
             for project in person.projects.select_related("preset")
         ],
         "shared_links.json": [_shared_link(one) for one in SharedChat.objects.of(person)],
+        "imports.json": [
+            {
+                "name": job.name,
+                "source": job.source,
+                "state": job.state,
+                "phase": job.phase,
+                "problem": job.problem,
+                "created_at": job.created_at.isoformat(),
+                "started_at": job.started_at.isoformat() if job.started_at else None,
+                "ended_at": job.ended_at.isoformat() if job.ended_at else None,
+                "makes_projects": job.makes_projects,
+                "preview": job.preview,
+                "result": job.result,
+            }
+            for job in person.imports.all()
+        ],
         "opened.json": list(_looks(person)),
     }
 

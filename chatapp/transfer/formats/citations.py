@@ -14,7 +14,7 @@ _TETHER = re.compile(r"【\d+(?::\d+)?†[^【】\n]{0,60}】")
 _ENTITY = re.compile(
     r'\bentity\[("[a-z_]{1,40}","(?:[^"\\\n]|\\.){1,200}","(?:[^"\\\n]|\\.){0,300}")\]'
 )
-_SPANS = str.maketrans("", "", "\ue203\ue204\ue205\ue206")  # around the words that are cited
+_SPANS = re.compile("[\ue203-\ue206]")  # around the words that are cited
 _SEPARATOR = "\ue202"
 
 
@@ -39,7 +39,7 @@ def _with_marks(said: str, links: dict[str, list[Source]]) -> str:
         return _shown(match.group(), links.get(match.group(), []))
 
     if not said.isascii():
-        said = _MARK.sub(shown, said).translate(_SPANS)
+        said = _SPANS.sub("", _MARK.sub(shown, said))
     if "†" in said:
         said = _TETHER.sub(shown, said)
     if "entity[" in said:

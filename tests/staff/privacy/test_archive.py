@@ -46,7 +46,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
     "chatapp.Conversation": {
         "conversations.jsonl": {
             "id", "title", "created_at", "updated_at", "project", "archived_at", "trashed_at",
-            "is_pinned", "is_temporary", "active_leaf",
+            "is_pinned", "is_temporary", "active_leaf", "imported_from",
         },
         "": {  # the owner, the state of the page, the origin of the title, the copies
             "user", "indexed_title", "titled_by", "is_unread", "stored_bytes",
@@ -147,6 +147,13 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         "projects.json": {"name", "instructions", "model", "preset", "created_at"},
         "": {"id", "user", "upstream"},
     },
+    "chatapp.Import": {
+        "imports.json": {
+            "name", "source", "state", "phase", "problem", "created_at", "started_at", "ended_at",
+            "makes_projects", "preview", "result",
+        },
+        "": {"id", "user", "is_cancelled", "takes_back", "done", "total", "run_by"},  # of the job
+    },
     "chatapp.SavedPrompt": {
         "prompts.json": {
             "id", "title", "command", "text", "version", "created_at", "updated_at", "deleted_at",
@@ -192,6 +199,8 @@ LEFT_OUT = {
     "chatapp.ConversationSums", "chatapp.ConversationFacet", "chatapp.SearchEntry",
     "chatapp.UnjudgedMessage", "chatapp.ClaimedGroup", "chatapp.BudgetAccount",
     "chatapp.TemporaryHold", "chatapp.ChatExport",
+    # What the person has uploaded, until the import has ended.
+    "chatapp.ImportFile",
     # Secrets and rights.
     "mfa.Authenticator", "chatapp.User_user_permissions",
     # What others decide; openings and reasons are in opened.json.

@@ -1,0 +1,96 @@
+"""What a preview and a report say about an import, as JSON that is saved with it."""
+
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+MAX_REASONS = 100
+MAX_EXAMPLES = 20
+MAX_FOLDERS = 200
+OTHERS = "Other reasons."
+
+
+@dataclass(slots=True)
+class Reasons:
+    """Sentences that say what could not be brought, with how often and the first titles."""
+
+    found: dict[str, list[Any]] = field(default_factory=dict)  # [count, [title, …]]
+
+    def add(self, sentence: str, title: str = "", count: int = 1) -> None:
+        if sentence not in self.found and len(self.found) >= MAX_REASONS:
+            sentence = OTHERS
+        entry = self.found.setdefault(sentence, [0, []])
+        entry[0] += count
+        if title and title not in entry[1] and len(entry[1]) < MAX_EXAMPLES:
+            entry[1].append(title)
+
+
+@dataclass(slots=True)
+class _Figures:
+    def as_record(self) -> dict[str, Any]:
+        record = {one.name: getattr(self, one.name) for one in fields(self)}
+        found = {
+            name: value.found if isinstance(value, Reasons) else value
+            for name, value in record.items()
+        }
+        return {
+            name: dict(value) if isinstance(value, Counter) else value
+            for name, value in found.items()
+        }
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Self:
+        figures = cls()
+        for one in fields(cls):
+            if one.name in record:
+                value, before = record[one.name], getattr(figures, one.name)
+                if isinstance(before, Reasons):
+                    value = Reasons(value)
+                elif isinstance(before, Counter):
+                    value = Counter(value)
+                setattr(figures, one.name, value)
+        return figures
+
+
+@dataclass(slots=True)
+class Preview(_Figures):
+    """What an export has, before anything is stored."""
+
+    chats: int = 0  # that can be read
+    skipped: int = 0
+    messages: int = 0
+    first: str = ""  # dates
+    last: str = ""
+    new: int = 0
+    longer: int = 0
+    same: int = 0
+    kept_away: int = 0  # in the trash here, or deleted
+    files: int = 0  # with bytes
+    missing_files: int = 0
+    file_bytes: int = 0
+    text_bytes: int = 0  # of what is new
+    thumbs_down: int = 0
+    folders: dict[str, int] = field(default_factory=dict)  # the number of chats by name
+    reasons: Reasons = field(default_factory=Reasons)
+    left_out: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    def count_folder(self, name: str) -> None:
+        if name in self.folders or len(self.folders) < MAX_FOLDERS:
+            self.folders[name] = self.folders.get(name, 0) + 1
+
+
+@dataclass(slots=True)
+class Result(_Figures):
+    """What an import has stored so far."""
+
+    chats: int = 0
+    longer: int = 0
+    same: int = 0
+    skipped: int = 0
+    messages: int = 0
+    files: int = 0
+    reasons: Reasons = field(default_factory=Reasons)
+    left_out: Counter[str] = field(default_factory=Counter)
+    projects: list[str] = field(default_factory=list)  # the keys of those that it created
+    undone: dict[str, int] = field(default_factory=dict)

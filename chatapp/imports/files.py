@@ -1,0 +1,158 @@
+"""Reads the files of imported messages in the sandbox, as those that people upload.
+
+Files of prompts become attachments, and images of replies become `ReplyImage`s.
+"""
+
+import logging
+import tempfile
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from io import BufferedIOBase
+from typing import cast
+from uuid import UUID, uuid5
+
+from django.conf import settings
+
+from chatapp.documents import Unreadable
+from chatapp.files.reading import content_of
+from chatapp.imports.figures import Reasons
+from chatapp.models import Attachment, FileContent, ReplyImage, StoredFile, User
+from chatapp.models.files.contents import tokens_of
+from chatapp.models.library.file_sets import check_room
+from chatapp.models.refusals import Refused
+from chatapp.transfer import SourceFile, SourceMessage, open_file
+from chatapp.upstream.wire.images import MAX_IMAGES
+
+logger = logging.getLogger(__name__)
+
+TOO_LARGE = "A file is larger than this server allows."
+TOO_MANY = "A message has more files than this server allows."
+NOT_AN_IMAGE = "A reply has a file that is not an image."
+FULL = "Files: your storage is full."
+DAMAGED = "A file is damaged in the export."
+CHUNK_BYTES = 256 * 1024
+REMEMBERED = 1000  # refusals of contents, so that the same file is not read again
+
+
+@dataclass(slots=True)
+class Read:
+    """The files of a batch of messages, not stored with them yet."""
+
+    attachments: list[Attachment] = field(default_factory=list)
+    images: list[ReplyImage] = field(default_factory=list)
+
+    def count_of(self, message: UUID) -> int:
+        return sum(one.message_id == message for one in self.attachments)
+
+    def images_of(self, message: UUID) -> int:
+        return sum(one.message_id == message for one in self.images)
+
+    @property
+    def count(self) -> int:
+        return len(self.attachments) + len(self.images)
+
+
+class FileReader:
+    """Reads files for one import."""
+
+    def __init__(self, user: User) -> None:
+        self._user = user
+        self._refused: OrderedDict[str, str] = OrderedDict()
+
+    def steps(
+        self, record: SourceMessage, message: UUID, title: str, read: Read, reasons: Reasons
+    ) -> Iterator[None]:
+        """Read the files of a message one by one; why one can't be read goes to the reasons."""
+        is_reply = record.role == "assistant"
+        most = MAX_IMAGES if is_reply else settings.CHATAPP_FILES_PER_MESSAGE
+        for position, file in enumerate(record.files):
+            if file.content is None:
+                reasons.add(file.missing or "A file is not in the export.", title)
+            elif position >= most:
+                reasons.add(TOO_MANY, title)
+            else:
+                self._add(file, is_reply, message, title, read, reasons)
+                yield
+
+    def _add(
+        self,
+        file: SourceFile,
+        is_reply: bool,
+        message: UUID,
+        title: str,
+        read: Read,
+        reasons: Reasons,
+    ) -> None:
+        try:
+            content, size = self._content(file)
+        except (Unreadable, Refused) as error:
+            reasons.add(str(error), title)
+            return
+        except OSError as error:
+            logger.info("A file of an import can't be read: %s", error)
+            reasons.add(DAMAGED, title)
+            return
+        if not is_reply:
+            read.attachments.append(self._attachment(file, content, size, message, read))
+        elif content.kind == FileContent.Kind.IMAGE:
+            read.images.append(
+                ReplyImage(
+                    message_id=message,
+                    position=read.images_of(message),
+                    media_type=content.media_type,
+                    file=content.file,
+                )
+            )
+        else:
+            reasons.add(NOT_AN_IMAGE, title)
+
+    def _content(self, file: SourceFile) -> tuple[FileContent, int]:
+        """Raise `Unreadable`, `Refused` or `OSError`."""
+        with tempfile.TemporaryFile(dir=settings.DATA_DIR) as copy, open_file(file) as source:
+            size = 0
+            while chunk := source.read(CHUNK_BYTES):
+                size += len(chunk)
+                if size > settings.CHATAPP_FILE_BYTES:
+                    raise Refused(TOO_LARGE)
+                copy.write(chunk)
+            copy.flush()
+            opened = cast(BufferedIOBase, copy)
+            digest = StoredFile.digest(opened)
+            if refusal := self._refused.get(digest):
+                raise Refused(refusal)
+            try:
+                check_room(self._user, size)
+            except Refused as refused:
+                raise Refused(FULL) from refused
+            opened.seek(0)
+            try:
+                return content_of(opened, file.name), size
+            except Unreadable as unreadable:
+                self._remember(digest, str(unreadable))
+                raise
+
+    def _remember(self, digest: str, refusal: str) -> None:
+        self._refused[digest] = refusal
+        if len(self._refused) > REMEMBERED:
+            self._refused.popitem(last=False)
+
+    def _attachment(
+        self, file: SourceFile, content: FileContent, size: int, message: UUID, read: Read
+    ) -> Attachment:
+        position = read.count_of(message)
+        content.file.content = content
+        attachment = Attachment(
+            id=uuid5(message, f"file {position}"),
+            user=self._user,
+            message_id=message,
+            position=position,
+            name=file.name[: Attachment._meta.get_field("name").max_length],
+            size=size,
+            received=size,
+            state=Attachment.State.READY,
+            file=content.file,
+            alt=file.alt[: Attachment._meta.get_field("alt").max_length],
+        )
+        attachment.tokens = tokens_of(attachment.parts())
+        return attachment

@@ -1,0 +1,50 @@
+"""Puts imported chats into projects, and pins them, within the limits of a person."""
+
+from uuid import UUID, uuid5
+
+from chatapp.imports.figures import Result
+from chatapp.imports.rows import NAMESPACE
+from chatapp.models import Conversation, Import, Project
+from chatapp.models.conversations.folders import MAX_PINNED
+from chatapp.models.conversations.projects import MAX_NAME_LENGTH, MAX_PROJECTS
+from chatapp.transfer import SourceChat
+from chatapp.transfer.values import line
+
+TOO_MANY_PROJECTS = f"You have {MAX_PROJECTS} projects, which is the most, so it is in none."
+TOO_MANY_PINNED = f"You have {MAX_PINNED} pinned chats, which is the most, so it isn't pinned."
+UNNAMED = "Imported project {}"
+
+
+class Filing:
+    def __init__(self, job: Import, result: Result) -> None:
+        self._job = job
+        self._result = result
+        self._projects: dict[str, UUID | None] = {}
+
+    def file(self, conversation: Conversation, chat: SourceChat) -> None:
+        """Set the project and the pin of a chat that is about to be stored."""
+        if self._job.makes_projects and (chat.folder_id or chat.folder):
+            conversation.project_id = self._project(chat)
+            if conversation.project_id is None:
+                self._result.reasons.add(TOO_MANY_PROJECTS, chat.title)
+        if chat.is_pinned:
+            pinned = self._job.user.conversations.filter(is_pinned=True, trashed_at=None)
+            conversation.is_pinned = pinned.count() < MAX_PINNED
+            if not conversation.is_pinned:
+                self._result.reasons.add(TOO_MANY_PINNED, chat.title)
+
+    def _project(self, chat: SourceChat) -> UUID | None:
+        folder = chat.folder_id or chat.folder
+        key = uuid5(NAMESPACE, f"{self._job.user_id} {chat.source} folder {folder}")
+        own = Project.objects.filter(user=self._job.user_id)
+        if own.filter(pk=key).exists():
+            return key
+        name = chat.folder or UNNAMED.format(len(self._result.projects) + 1)
+        name = line(name, MAX_NAME_LENGTH)
+        if named := own.filter(name=name).first():
+            return named.pk
+        if own.count() >= MAX_PROJECTS:
+            return None
+        Project.objects.create(pk=key, user=self._job.user, name=name)
+        self._result.projects.append(str(key))
+        return key

@@ -1,0 +1,128 @@
+"""The first part of an import: reads an export, and says what it would bring. Stores no chat."""
+
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+
+from chatapp.imports.exports import Ownership, opened
+from chatapp.imports.figures import Preview
+from chatapp.imports.rows import bytes_of, chat_key
+from chatapp.models import Conversation, Import, ImportedChat, User
+from chatapp.transfer import Report, Skipped, SourceChat, read
+
+CHATS_AT_ONCE = 50  # looked up together
+STEP_SECONDS = 0.02
+
+
+def preview(job: Import) -> Iterator[None]:
+    """Read the export; `job.preview` says what is in it. Raises `JobFailed`."""
+    figures, report = Preview(), Report()
+    with opened(job) as files:
+        ownership = Ownership(job.user, files)
+        job.source = str(ownership.format)
+        waiting: list[SourceChat] = []
+        began_at = time.monotonic()
+        for entry in map(ownership.checked, read(files, ownership.format, report)):
+            if isinstance(entry, Skipped):
+                figures.skipped += 1
+                figures.reasons.add(entry.reason, entry.title)
+            else:
+                waiting.append(entry)
+            job.done += 1
+            if len(waiting) == CHATS_AT_ONCE:
+                _compare(figures, job.user, waiting)
+                waiting.clear()
+            if time.monotonic() - began_at > STEP_SECONDS:
+                yield
+                began_at = time.monotonic()
+        _compare(figures, job.user, waiting)
+    figures.notes = list(report.notes)
+    job.total = job.done
+    job.advance(preview=figures.as_record(), source=job.source)
+
+
+def _compare(figures: Preview, user: User, chats: Sequence[SourceChat]) -> None:
+    """Add some chats to the figures, and what of them is here already."""
+    keys = {chat_key(user, chat): chat for chat in chats}
+    here = here_of(user, chats)
+    for key, chat in keys.items():
+        _count(figures, chat)
+        state = here.state_of(key, chat)
+        setattr(figures, state, getattr(figures, state) + 1)
+        if state == "new":
+            figures.text_bytes += sum(map(bytes_of, chat.messages))
+
+
+class Here:
+    """What is here of some chats that an export has."""
+
+    def __init__(
+        self,
+        imported: dict[UUID, ImportedChat],
+        trashed: dict[UUID, datetime | None],
+        originals: set[str],
+    ) -> None:
+        self.imported = imported
+        self.trashed = trashed
+        self._originals = originals
+
+    def state_of(self, key: UUID, chat: SourceChat) -> str:
+        """Return the name of the figure that counts it: `new`, `longer`, `same`, `kept_away`."""
+        if chat.source_id in self._originals:
+            return "same"
+        imported = self.imported.get(key)
+        if imported is None:
+            return "new"
+        if key not in self.trashed or self.trashed[key]:
+            return "kept_away"
+        is_longer = len(chat.messages) > imported.message_count or not imported.is_whole
+        return "longer" if is_longer else "same"
+
+
+def here_of(user: User, chats: Sequence[SourceChat]) -> Here:
+    keys = [chat_key(user, chat) for chat in chats]
+    imported = ImportedChat.objects.filter(imported_by__user=user).in_bulk(keys)
+    stored = Conversation.objects.filter(user=user, pk__in=keys).order_by()
+    # Of our own exports, the chats themselves may be here.
+    own = [id for chat in chats if chat.source == "chatapp" and (id := _uuid(chat.source_id))]
+    originals = Conversation.objects.filter(user=user, pk__in=own, trashed_at=None).order_by()
+    return Here(
+        imported,
+        dict(stored.values_list("pk", "trashed_at")),
+        {str(pk) for pk in originals.values_list("pk", flat=True)},
+    )
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        found = UUID(text)
+    except ValueError:
+        return None
+    return found if str(found) == text else None
+
+
+def _count(figures: Preview, chat: SourceChat) -> None:
+    figures.chats += 1
+    figures.messages += sum(not one.is_placeholder for one in chat.messages)
+    figures.left_out.update(chat.left_out)
+    for note in chat.notes:
+        figures.reasons.add(note, chat.title)
+    dates = [at for at in (chat.created_at, chat.updated_at) if at and at <= timezone.now()]
+    if dates:
+        first, last = min(dates).isoformat(), max(dates).isoformat()
+        figures.first = min(figures.first or first, first)
+        figures.last = max(figures.last, last)
+    if chat.folder or chat.folder_id:
+        figures.count_folder(chat.folder or chat.folder_id)
+    for message in chat.messages:
+        figures.thumbs_down += bool(message.feedback and message.feedback.rating == "down")
+        for file in message.files:
+            if file.content:
+                figures.files += 1
+                figures.file_bytes += file.size or 0
+            else:
+                figures.missing_files += 1
+                figures.reasons.add(file.missing or "A file is not in the export.", chat.title)

@@ -1,0 +1,295 @@
+"""The second part of an import: stores the chats of an export, each in one short transaction or, if
+it is long, in several.
+
+A chat has the same key whenever its person imports it, and so has a message, so a second run adds
+nothing. The figures of the report are saved in the transaction that stores a chat, so a run that is
+interrupted goes on with the next one.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from django.db import DataError, IntegrityError, transaction
+from django.utils import timezone
+
+from chatapp.imports.exports import Ownership, opened
+from chatapp.imports.figures import Result
+from chatapp.imports.files import FileReader, Read
+from chatapp.imports.filing import Filing
+from chatapp.imports.previewing import here_of
+from chatapp.imports.rows import (
+    bytes_of,
+    chat_key,
+    conversation_of,
+    cuts_of,
+    feedback_of,
+    message_key,
+    message_of,
+)
+from chatapp.models import (
+    Attachment,
+    ChatSettings,
+    Conversation,
+    Feedback,
+    Import,
+    ImportedChat,
+    ImportedMessages,
+    Message,
+    ReplyImage,
+)
+from chatapp.models.conversations import storage
+from chatapp.models.conversations.context_cuts import ContextCut
+from chatapp.models.conversations.messages import STORED
+from chatapp.models.conversations.sequence import take_numbers
+from chatapp.models.platform.jobs import JobFailed
+from chatapp.models.refusals import Refused
+from chatapp.transfer import Skipped, SourceChat, SourceMessage, read
+
+logger = logging.getLogger(__name__)
+
+MESSAGES_AT_ONCE = 200  # per transaction
+BYTES_AT_ONCE = 512 * 1024
+LOOK_BYTES = 4 * 2**20  # between looks at the quota
+CHANGED = ("stored_bytes", "cut_changes", "active_leaf", "updated_at")
+FILES_AT_ONCE = 20
+IN_TRASH = "It is in your trash here. Restore it and import again to bring what is new in it."
+ERASED = "You deleted it here, so it isn't brought back."
+TEMPORARY = "It was a temporary chat."
+NOT_STORED = "It could not be stored because of a fault in the app, which is in the server's log."
+KEPT = "{} What was imported before that is kept. You can go on later."
+
+
+def store(job: Import) -> Iterator[None]:
+    """Store the chats of an export step by step. Raises `JobFailed`."""
+    with opened(job) as files:
+        ownership = Ownership(job.user, files)
+        storer = Storer(job)
+        for number, found in enumerate(read(files, ownership.format)):
+            if number < job.done:  # by a run that was interrupted
+                continue
+            entry = ownership.checked(found)
+            if isinstance(entry, Skipped):
+                storer.skip(entry.reason, entry.title)
+            else:
+                yield from storer.steps(entry)
+            job.done = number + 1
+            job.result = storer.result.as_record()
+            yield
+    storer.save()
+
+
+class Storer:
+    """Stores chats for one import, and counts what becomes of them."""
+
+    def __init__(self, job: Import) -> None:
+        self.job = job
+        self.now = timezone.now()
+        self.result = Result.from_record(job.result)
+        self.files = FileReader(job.user)
+        self.filing = Filing(job, self.result)
+        self._room = 0  # bytes that may be stored before the quota is looked at again
+
+    def save(self) -> None:
+        """Save the figures and the progress. Raises `JobLost`."""
+        self.job.result = self.result.as_record()
+        self.job.advance()
+
+    def skip(self, reason: str, title: str) -> None:
+        self.result.skipped += 1
+        self.result.reasons.add(reason, title)
+
+    def steps(self, chat: SourceChat) -> Iterator[None]:
+        """Store one chat."""
+        key = chat_key(self.job.user, chat)
+        here = here_of(self.job.user, [chat])
+        state = here.state_of(key, chat)
+        if chat.own.get("is_temporary"):
+            self.skip(TEMPORARY, chat.title)
+        elif state == "kept_away":
+            self.skip(IN_TRASH if key in here.trashed else ERASED, chat.title)
+        elif state == "same":
+            self.result.same += 1
+        else:
+            try:
+                yield from StoredChat(self, key, chat, here.imported.get(key)).steps()
+            except (DataError, IntegrityError):
+                logger.exception("A chat of an import could not be stored")
+                self.skip(NOT_STORED, chat.title)
+            except Conversation.DoesNotExist:  # deleted at this moment
+                self.skip(ERASED, chat.title)
+
+    def take_room(self, size: int) -> None:
+        """Raise `JobFailed` if the person's quota is used up."""
+        self._room -= size
+        if self._room < 0:
+            try:
+                storage.check_room(self.job.user, size)
+            except Refused as refused:
+                self.save()
+                raise JobFailed(KEPT.format(refused)) from refused
+            self._room = min(LOOK_BYTES, storage.room_of(self.job.user) - size)
+
+
+class StoredChat:
+    """One chat that is new here, or has more messages than before."""
+
+    def __init__(
+        self, storer: Storer, key: UUID, chat: SourceChat, imported: ImportedChat | None
+    ) -> None:
+        self.storer, self.key, self.chat = storer, key, chat
+        self.job = storer.job
+        self.is_here = imported is not None
+        self.imported = imported or ImportedChat(id=key, imported_by=self.job)
+        # A run of this import may have been interrupted in the middle of it.
+        self.is_new = not self.imported.is_whole and self.imported.imported_by_id == self.job.pk
+        self.conversation = conversation_of(key, self.job.user, chat, storer.now)
+
+    def steps(self) -> Iterator[None]:
+        records = self._new_records()
+        self.storer.take_room(sum(map(bytes_of, records)))
+        batches = list(_batches(records))
+        for number, batch in enumerate(batches, 1):
+            files = Read()
+            for record in batch:
+                key = message_key(self.key, record.source_id)
+                reasons = self.storer.result.reasons
+                yield from self.storer.files.steps(record, key, self.chat.title, files, reasons)
+            self._store(batch, files, is_last=number == len(batches))
+            if number < len(batches):
+                yield
+
+    def _new_records(self) -> list[SourceMessage]:
+        """Return the messages that are not here, but for those that were deleted here."""
+        if not self.is_here:
+            return list(self.chat.messages)
+        rows = Message.objects.filter(conversation=self.key).order_by()
+        stored = dict(rows.values_list("pk", "deleted_at"))
+        newest = self.imported.newest_at if self.imported.is_whole else None
+        present = {pk for pk, deleted_at in stored.items() if deleted_at is None}
+        found = []
+        for record in self.chat.messages:
+            pk = message_key(self.key, record.source_id)
+            parent = message_key(self.key, record.parent) if record.parent is not None else None
+            is_older = newest and record.created_at and record.created_at <= newest
+            if pk not in stored and not is_older and (parent is None or parent in present):
+                found.append(record)
+                present.add(pk)
+        return found
+
+    def _store(self, records: Sequence[SourceMessage], files: Read, *, is_last: bool) -> None:
+        """Store some messages, and what belongs to the chat with the first and the last of them."""
+        with transaction.atomic():
+            if self.is_here:
+                held = Conversation.objects.filter(pk=self.key, user=self.job.user)
+                self.conversation = held.select_for_update(no_key=True).get()
+            else:
+                self.storer.filing.file(self.conversation, self.chat)
+            self.conversation.stored_bytes += sum(map(bytes_of, records))
+            if is_last:
+                self._complete()
+            if self.is_here:
+                self.conversation.save(update_fields=CHANGED)
+                self.imported.save(update_fields=["message_count", "newest_at", "is_whole"])
+            else:
+                self._insert()
+            if records:
+                self._store_messages(records, files)
+            if is_last and self.is_new and self.conversation.cut_changes:
+                ContextCut.objects.bulk_create(cuts_of(self.key, self.chat, self.storer.now))
+            self._count(records, files, is_last=is_last)
+            self.storer.save()
+        self.is_here = True
+
+    def _insert(self) -> None:
+        self.conversation.save(force_insert=True)
+        self.imported.save(force_insert=True)
+        if self.chat.system_prompt or self.chat.parameters:
+            ChatSettings.objects.create(
+                conversation=self.conversation,
+                system_prompt=self.chat.system_prompt or None,
+                parameters=dict(self.chat.parameters) or None,
+            )
+
+    def _complete(self) -> None:
+        """Set what a chat has once all of its messages are stored."""
+        dates = [one.created_at for one in self.chat.messages if one.created_at]
+        self.imported.message_count = len(self.chat.messages)
+        self.imported.newest_at = max(dates, default=None)
+        self.imported.is_whole = True
+        if self.is_new:
+            self.conversation.cut_changes = len(cuts_of(self.key, self.chat, self.storer.now))
+        if self.is_new or not self._is_continued():
+            self.conversation.active_leaf = message_key(self.key, self.chat.active_leaf)
+            newest = min(self.chat.updated_at or self.conversation.updated_at, self.storer.now)
+            self.conversation.updated_at = max(self.conversation.updated_at, newest)
+
+    def _is_continued(self) -> bool:
+        """Whether the person went on here."""
+        imported = ImportedMessages.numbers(self.imported.messages.all())
+        return self.conversation.messages.exclude(imported).exists()
+
+    def _store_messages(self, records: Sequence[SourceMessage], files: Read) -> None:
+        messages = self._messages(records, files)
+        STORED.run(*messages)
+        numbers = [one.sequence for one in messages if one.sequence is not None]
+        ImportedMessages.objects.create(
+            imported_by=self.job, chat=self.imported, first=numbers[0], last=numbers[-1]
+        )
+        Attachment.objects.bulk_create(files.attachments)
+        ReplyImage.objects.bulk_create(files.images)
+        feedback = (
+            feedback_of(row.pk, record, row.created_at)
+            for record, row in zip(records, messages, strict=True)
+            if record.feedback
+        )
+        Feedback.objects.bulk_create(filter(None, feedback))
+
+    def _messages(self, records: Sequence[SourceMessage], files: Read) -> list[Message]:
+        rows = []
+        stored = Message.objects.filter(conversation=self.key)
+        numbers = take_numbers(stored, len(records))
+        for number, record in zip(numbers, records, strict=True):
+            row = message_of(self.conversation, record, self._moment(record))
+            row.sequence, row.file_count = number, files.count_of(row.pk)
+            if images := files.images_of(row.pk):
+                row.extras_record = replace(row.extras, image_count=images).as_record()
+            rows.append(row)
+        return rows
+
+    def _moment(self, record: SourceMessage) -> datetime:
+        at = record.created_at or self.chat.created_at or self.conversation.updated_at
+        return min(at, self.storer.now)
+
+    def _count(self, records: Sequence[SourceMessage], files: Read, *, is_last: bool) -> None:
+        result = self.storer.result
+        result.messages += sum(not one.is_placeholder for one in records)
+        result.files += files.count
+        if not is_last:
+            return
+        self.job.done += 1
+        result.left_out.update(self.chat.left_out)
+        for note in self.chat.notes:
+            result.reasons.add(note, self.chat.title)
+        if self.is_new:
+            result.chats += 1
+        else:
+            result.longer += 1
+
+
+def _batches(records: Sequence[SourceMessage]) -> Iterator[list[SourceMessage]]:
+    """Cut the messages of a chat into pieces for short transactions; there is at least one."""
+    batch: list[SourceMessage] = []
+    size = files = 0
+    for record in records:
+        grown = size + bytes_of(record)
+        is_full = len(batch) == MESSAGES_AT_ONCE or grown > BYTES_AT_ONCE or files >= FILES_AT_ONCE
+        if batch and is_full:
+            yield batch
+            batch, size, files = [], 0, 0
+        batch.append(record)
+        size += bytes_of(record)
+        files += len(record.files)
+    yield batch

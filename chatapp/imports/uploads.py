@@ -1,0 +1,171 @@
+"""Views with which the page uploads an export in parts, so that an upload goes on where it stopped.
+
+Refusals are sentences (422).
+"""
+
+import re
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.db import models, transaction
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatapp.models import Import, ImportFile, User
+from chatapp.models.files import storage
+from chatapp.models.files.import_files import PART_BYTES, ImportFileQuerySet
+from chatapp.models.platform.jobs import UNENDED
+from chatapp.models.refusals import Refused
+from chatapp.realtime.worker import worker
+from chatapp.text.file_names import clean_file_name
+
+MAX_FILES = 50
+MAX_UNENDED = 3  # imports of one person that wait or run at the same time
+SIZE = re.compile("[0-9]{1,15}")
+NOT_STORED = "The server can't store files at the moment. Try again in a while."
+TOO_MANY = f"An import can have {MAX_FILES} files at most."
+TOO_LARGE = "These files have {}, and you may upload {} for imports. {}"
+SPLIT_UP = "Import a part of them first, or ask an administrator for more."
+DISCARD = "Discard earlier imports that you don't need any more first."
+EMPTY = "“{}” is empty."
+BUSY = f"{MAX_UNENDED} of your imports are running already. Wait until one has ended."
+INCOMPLETE = "A file has not arrived completely. Choose the files again to go on."
+
+
+def _announced(request: HttpRequest) -> list[tuple[str, int, int]]:
+    """Return the names, sizes and indexes of the files of one export. Raises `Refused`."""
+    names, sizes = request.POST.getlist("name"), request.POST.getlist("size")
+    if not names or len(names) != len(sizes) or not all(map(SIZE.fullmatch, sizes)):
+        raise Refused("Choose a file first.")
+    if len(names) > MAX_FILES:
+        raise Refused(TOO_MANY)
+    pairs = enumerate(zip(names, sizes, strict=True))
+    files = [(clean_file_name(name), int(size), index) for index, (name, size) in pairs]
+    for name, size, _ in files:
+        if not size:
+            raise Refused(EMPTY.format(name))
+    most = settings.CHATAPP_IMPORT_BYTES
+    if (total := sum(size for _, size, _ in files)) > most:
+        raise Refused(TOO_LARGE.format(filesizeformat(total), filesizeformat(most), SPLIT_UP))
+    return sorted(files)  # parts of a split export have numbers in their names
+
+
+@require_POST
+@login_required
+def begin(request: HttpRequest) -> HttpResponse:
+    """Announce the files of an export. Responds with the ids and how much has been received."""
+    assert isinstance(request.user, User)
+    try:
+        announced = _announced(request)
+        files = _begun(request.user, [(name, size) for name, size, _ in announced])
+    except Refused as refused:
+        return _refusal(str(refused))
+    told = [
+        {"id": str(one.pk), "index": index, "received": one.received}
+        for one, (*_, index) in zip(files, announced, strict=True)
+    ]
+    batch = {"batch": str(files[0].batch), "part": files[0].part_bytes, "files": told}
+    return JsonResponse(batch, status=201)
+
+
+@transaction.atomic
+def _begun(person: User, files: list[tuple[str, int]]) -> list[ImportFile]:
+    # Locked, so that several uploads at once can't exceed the limit together.
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    if stopped := _stopped(person, files):
+        return stopped
+    uploaded = person.import_files.aggregate(sum=models.Sum("size"))["sum"] or 0
+    size, most = sum(size for _, size in files), settings.CHATAPP_IMPORT_BYTES
+    if uploaded + size > most:
+        shown = filesizeformat(uploaded + size), filesizeformat(most)
+        raise Refused(TOO_LARGE.format(*shown, DISCARD))
+    batch, part = uuid4(), min(PART_BYTES, settings.CHATAPP_MAX_BODY_BYTES)
+    return [
+        ImportFile.objects.create(
+            user=person, batch=batch, position=position, name=name, size=size, part_bytes=part
+        )
+        for position, (name, size) in enumerate(files)
+    ]
+
+
+def _stopped(person: User, files: list[tuple[str, int]]) -> list[ImportFile]:
+    """Return the same files if their upload has stopped."""
+    imported = Import.objects.filter(user=person).values("pk")
+    waiting = ImportFile.objects.filter(user=person).exclude(batch__in=imported)
+    batches: dict[UUID, list[ImportFile]] = {}
+    for one in waiting.order_by("position"):
+        batches.setdefault(one.batch, []).append(one)
+    for found in batches.values():
+        if [(one.name, one.size) for one in found] == files:
+            return found
+    return []
+
+
+@require_http_methods(["PATCH"])
+@login_required
+def receive(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Store the part that begins at the `Upload-Offset`.
+
+    Responds with how much has been received, also (409) if that is not where the part begins.
+    """
+    file = get_object_or_404(_own(request), pk=pk)
+    offset, left = file.received, file.size - file.received
+    body = request.read()
+    if request.headers.get("Upload-Offset") != str(offset) or not left:
+        return JsonResponse({"received": offset}, status=409)
+    if len(body) != min(file.part_bytes, left):
+        return _refusal("A part of the file arrived incomplete. Try again.")
+    try:
+        storage.replace(file.part_name(offset), body)
+    except OSError:
+        return HttpResponse(NOT_STORED, status=507, content_type="text/plain; charset=utf-8")
+    received = offset + len(body)
+    mine = _own(request).filter(pk=pk, received=offset)
+    if not mine.update(received=received, changed_at=timezone.now()):
+        if current := _own(request).filter(pk=pk).first():
+            return JsonResponse({"received": current.received}, status=409)
+        storage.delete(file.part_name(offset))
+        raise Http404("The file was removed.")
+    return JsonResponse({"received": received})
+
+
+@require_POST
+@login_required
+def finish(request: HttpRequest, batch: UUID) -> HttpResponse:
+    """Begin to read the files of an export. Responds with the address of its page."""
+    assert isinstance(request.user, User)
+    try:
+        job = _finished(request.user, batch)
+    except Refused as refused:
+        return _refusal(str(refused))
+    worker().jobs.look()
+    return JsonResponse({"url": job.get_absolute_url()}, status=201)
+
+
+@transaction.atomic
+def _finished(person: User, batch: UUID) -> Import:
+    User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    files = list(person.import_files.filter(batch=batch))
+    if not files:
+        raise Http404("There are no such files.")
+    if known := Import.objects.filter(pk=batch, user=person).first():
+        return known
+    if not all(one.is_whole for one in files):
+        raise Refused(INCOMPLETE)
+    if Import.objects.filter(user=person, state__in=UNENDED).count() >= MAX_UNENDED:
+        raise Refused(BUSY)
+    return Import.objects.create(pk=batch, user=person, name=files[0].name)
+
+
+def _own(request: HttpRequest) -> ImportFileQuerySet:
+    assert isinstance(request.user, User)
+    own: ImportFileQuerySet = request.user.import_files.all()
+    return own
+
+
+def _refusal(sentence: str) -> HttpResponse:
+    return HttpResponse(sentence, status=422, content_type="text/plain; charset=utf-8")

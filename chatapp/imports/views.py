@@ -1,0 +1,207 @@
+"""The pages of imports: the list with the upload, and one import with its preview and report."""
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.defaultfilters import filesizeformat
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp.imports.figures import Preview, Result
+from chatapp.models import Conversation, Import, Retention, ReviewPolicy, User
+from chatapp.models.conversations import storage
+from chatapp.models.conversations.conversation import IMPORTED_FROM
+from chatapp.models.files.import_files import KEPT
+from chatapp.models.imports.imports import Phase
+from chatapp.models.imports.undoing import CONTINUED, DELETED, HELD, SHORTENED
+from chatapp.models.library.file_sets import stored_bytes_of
+from chatapp.models.refusals import Refused
+from chatapp.realtime.worker import worker
+
+SHOWN = 50  # chats per page, and imports in the list
+ENDED = "This import has ended, so there is nothing to cancel."
+NOT_NOW = "This can't be done any more. Look at what the import did below."
+
+# What became of chats when an import was undone.
+UNDONE = {
+    DELETED: "Chats deleted again",
+    SHORTENED: "Chats without the added messages again",
+    CONTINUED: "Chats kept, because you went on in them",
+    HELD: "Chats kept by a legal hold",
+}
+
+
+class StartForm(forms.Form):
+    makes_projects = forms.BooleanField(required=False, label="Make projects of the folders")
+
+
+class CancelForm(forms.Form):
+    takes_back = forms.BooleanField(required=False)
+
+
+@require_GET
+@never_cache
+@login_required
+def imports(request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    context = {
+        "imports": request.user.imports.all()[:SHOWN],
+        "most": filesizeformat(settings.CHATAPP_IMPORT_BYTES),
+        "days": KEPT.days,
+    }
+    return render(request, "imports/list.html", context)
+
+
+@require_GET
+@never_cache
+@login_required
+def shown(request: HttpRequest, pk: UUID) -> HttpResponse:
+    job = _own(request, pk)
+    preview = Preview.from_record(job.preview)
+    context: dict[str, Any] = {"job": job, "preview": preview, "phase": job.phase}
+    context["result"] = None
+    context["app"] = IMPORTED_FROM.get(job.source, "")
+    if job.phase == Phase.PREVIEW:
+        context |= _of_preview(job, preview)
+    elif job.result:
+        context |= _of_report(request, job)
+    return render(request, "imports/import.html", context)
+
+
+def _of_preview(job: Import, preview: Preview) -> dict[str, Any]:
+    used, allowed = storage.used_by(job.user), settings.CHATAPP_STORED_BYTES_PER_PERSON
+    used_by_files = stored_bytes_of(job.user)
+    allowed_for_files = settings.CHATAPP_FILE_BYTES_PER_PERSON
+    return {
+        "first": parse_datetime(preview.first) if preview.first else None,
+        "last": parse_datetime(preview.last) if preview.last else None,
+        "needed": filesizeformat(preview.text_bytes),
+        "free": filesizeformat(max(0, allowed - used)),
+        "has_room": used + preview.text_bytes <= allowed,
+        "needed_for_files": filesizeformat(preview.file_bytes),
+        "free_for_files": filesizeformat(max(0, allowed_for_files - used_by_files)),
+        "has_room_for_files": used_by_files + preview.file_bytes <= allowed_for_files,
+        "policy": ReviewPolicy.now(),
+        "kept_days": Retention.now().conversation_days,
+    }
+
+
+def _of_report(request: HttpRequest, job: Import) -> dict[str, Any]:
+    theirs = Conversation.objects.filter(user=job.user_id, trashed_at=None)
+    chats = theirs.filter(pk__in=job.chats.values("pk")).order_by("-updated_at", "-pk")
+    pages = Paginator(chats, SHOWN)
+    return {
+        "result": Result.from_record(job.result),
+        "UNDONE": UNDONE,
+        "page": pages.get_page(request.GET.get("page", "1")[:6]),
+    }
+
+
+@require_GET
+@never_cache
+@login_required
+def progress(request: HttpRequest, pk: UUID) -> HttpResponse:
+    return JsonResponse(_own(request, pk).progress)
+
+
+@require_POST
+@login_required
+def start(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Import what the preview has shown."""
+    form = StartForm(request.POST)
+    form.full_clean()
+    with transaction.atomic():
+        job = _own(request, pk, locked=True)
+        if not job.can_start:
+            return _answered(request, job, NOT_NOW)
+        preview = Preview.from_record(job.preview)
+        try:
+            storage.check_room(job.user, preview.text_bytes)
+        except Refused as refused:
+            return _answered(request, job, str(refused))
+        job.makes_projects = form.cleaned_data["makes_projects"]
+        job.result = {}
+        job.save(update_fields=["makes_projects", "result"])
+        job.wait_in(Phase.STORING)
+        job.record("import.started", {"chats": preview.chats, "messages": preview.messages})
+    return _begun(job)
+
+
+@require_POST
+@login_required
+def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """End a job that waits or runs; what it stored is kept, or taken back if that is asked."""
+    form = CancelForm(request.POST)
+    form.full_clean()
+    job = _own(request, pk)
+    if job.phase == Phase.UNDOING:
+        return _answered(request, job, NOT_NOW)
+    Import.objects.filter(pk=job.pk).update(takes_back=form.cleaned_data["takes_back"])
+    if not job.ask_to_cancel():
+        return _answered(request, job, ENDED)
+    worker().jobs.look()
+    return redirect(job)
+
+
+@require_POST
+@login_required
+def discard(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Delete the uploaded files of an import that is not wanted."""
+    with transaction.atomic():
+        job = _own(request, pk, locked=True)
+        if job.is_unended:
+            return _answered(request, job, NOT_NOW)
+        job.files.erase()
+        if not job.chats.exists() and not job.result:
+            job.delete()
+    messages.success(request, "The uploaded files are deleted.")
+    return redirect("imports")
+
+
+@require_POST
+@login_required
+def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Go on with an import that failed."""
+    with transaction.atomic():
+        job = _own(request, pk, locked=True)
+        if not job.can_be_tried_again:
+            return _answered(request, job, NOT_NOW)
+        job.wait_in(Phase(job.phase), done=job.done if job.phase == Phase.STORING else 0)
+    return _begun(job)
+
+
+@require_POST
+@login_required
+def undo(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Delete what an import has stored."""
+    with transaction.atomic():
+        job = _own(request, pk, locked=True)
+        if not job.can_be_undone:
+            return _answered(request, job, NOT_NOW)
+        job.wait_in(Phase.UNDOING)
+    return _begun(job)
+
+
+def _begun(job: Import) -> HttpResponse:
+    worker().jobs.look()
+    return redirect(job)
+
+
+def _answered(request: HttpRequest, job: Import, sentence: str) -> HttpResponse:
+    messages.error(request, sentence)
+    return redirect(job)
+
+
+def _own(request: HttpRequest, pk: UUID, *, locked: bool = False) -> Import:
+    assert isinstance(request.user, User)
+    own = request.user.imports.all()
+    return get_object_or_404(own.select_for_update() if locked else own, pk=pk)

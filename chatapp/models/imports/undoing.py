@@ -1,0 +1,108 @@
+"""Takes an import back: deletes the chats that it created and the messages that it added.
+
+A chat in which the person went on, or that a later import made longer, is kept, and so is what a
+legal hold protects. Everything is deleted in short transactions, newest messages first.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from chatapp.db.locks import one_at_a_time
+from chatapp.models.conversations.conversation import Conversation
+from chatapp.models.conversations.erasable import ERASED_AT_ONCE
+from chatapp.models.conversations.folders import ERASING
+from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.projects import Project
+from chatapp.models.imports.imports import Import, ImportedChat, ImportedMessages
+from chatapp.models.policies.legal_holds import UnderLegalHold, refuse_held
+
+DELETED, CONTINUED, HELD, SHORTENED = "deleted", "continued", "held", "shortened"
+
+
+def undo(job: Import) -> Iterator[None]:
+    """Undo the import step by step; `job.result["undone"]` counts what became of its chats."""
+    undone: Counter[str] = Counter()
+    job.total = job.chats.count()
+    for pk in list(job.chats.values_list("pk", flat=True)):
+        while (outcome := _undo_chat(job, pk)) is None:
+            yield
+        undone[outcome] += 1
+        job.done += 1
+        yield
+    for added in list(job.messages.exclude(chat__imported_by=job).values_list("pk", flat=True)):
+        while (outcome := _undo_messages(job, added)) is None:
+            yield
+        undone[outcome] += 1
+        yield
+    _delete_empty_projects(job)
+    job.result["undone"] = dict(undone)
+    job.advance(result=job.result)
+
+
+def _undo_chat(job: Import, pk: UUID) -> str | None:
+    """Delete one batch of a chat; return what became of it, or None if there may be more."""
+    try:
+        with transaction.atomic(), one_at_a_time(ERASING):
+            job.lock()
+            chat = ImportedChat.objects.get(pk=pk)
+            refuse_held(job.user_id, pk)
+            found = Conversation.objects.filter(pk=pk, user=job.user_id)
+            conversation = found.select_for_update(no_key=True).first()
+            if conversation and _has_more(conversation, chat):
+                return CONTINUED
+            if conversation and conversation.erase_newest():
+                return None
+            if conversation:
+                conversation.delete()
+            chat.delete()
+            return DELETED
+    except UnderLegalHold:
+        return HELD
+
+
+def _has_more(conversation: Conversation, chat: ImportedChat) -> bool:
+    """Whether it has messages that were not imported, or that another import added."""
+    if chat.messages.exclude(imported_by=chat.imported_by_id).exists():
+        return True
+    of_import = ImportedMessages.numbers(chat.messages.all())
+    return conversation.messages.exclude(of_import).exists()
+
+
+def _undo_messages(job: Import, pk: int) -> str | None:
+    """Delete one batch of messages that were added to a chat that had been there."""
+    try:
+        with transaction.atomic(), one_at_a_time(ERASING):
+            job.lock()
+            added = ImportedMessages.objects.filter(pk=pk)
+            row = added.select_related("chat").first()
+            if row is None:
+                return DELETED
+            refuse_held(job.user_id, row.chat_id)
+            conversations = Conversation.objects.filter(pk=row.chat_id, user=job.user_id)
+            conversation = conversations.select_for_update(no_key=True).first()
+            theirs = Message.objects.filter(conversation=row.chat_id)
+            messages = theirs.filter(ImportedMessages.numbers(added))
+            answered = theirs.filter(parent=OuterRef("pk"))
+            ends = messages.exclude(Exists(answered)).values_list("pk", flat=True)
+            if conversation and (some := list(ends[:ERASED_AT_ONCE])):
+                Message.objects.filter(pk__in=some).only("pk").delete()
+                if conversation.active_leaf in some:
+                    conversations.update(active_leaf=None)
+                return None
+            is_kept = messages.exists()  # something that is kept follows them
+            added.delete()
+            return CONTINUED if is_kept else SHORTENED
+    except UnderLegalHold:
+        return HELD
+
+
+def _delete_empty_projects(job: Import) -> None:
+    made = job.result.get("projects", [])
+    empty = Project.objects.filter(pk__in=made, user=job.user_id, conversations=None)
+    with transaction.atomic():
+        job.lock()
+        empty.delete()

@@ -1,0 +1,78 @@
+// Uploads the files of an export in parts. An upload that stopped goes on when the same files are chosen.
+
+import { ask } from "./file-requests.js";
+
+const UNREADABLE = "The browser can't read this file any more. Choose it again.";
+const FAILED = "The upload has stopped. Choose the same files again: it goes on where it stopped.";
+
+const form = document.getElementById("import-upload");
+const [submit, stop] = form.querySelectorAll(".actions button");
+const shown = document.getElementById("import-uploading");
+const problem = form.querySelector("[role=alert]");
+const status = form.querySelector("[role=status]");
+let abort = null;
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const files = [...form.querySelector("[type=file]").files];
+  if (!files.length || abort) return;
+  abort = new AbortController();
+  show(true);
+  const sentence = await upload(files, abort.signal).catch((error) => (error.name === "AbortError" ? "" : FAILED));
+  abort = null;
+  show(false);
+  problem.textContent = sentence;
+  problem.hidden = !sentence;
+});
+
+stop.addEventListener("click", () => abort?.abort());
+addEventListener("beforeunload", (event) => abort && event.preventDefault());
+
+// Returns a sentence if it failed; otherwise the page of the import is opened.
+async function upload(files, signal) {
+  const fields = new URLSearchParams(files.flatMap(({ name, size }) => [["name", name], ["size", size]]));
+  const begun = await ask(form.action, "POST", fields, { signal });
+  if (begun.status !== 201) return begun.status === 422 ? begun.text() : FAILED;
+  const { batch, part, files: told } = await begun.json();
+  const pairs = told.map((one) => ({ ...one, file: files[one.index] }));
+  const total = files.reduce((sum, { size }) => sum + size, 0);
+  for (const one of pairs) {
+    while (one.received < one.file.size) {
+      const sentence = await send(one, part, signal);
+      if (sentence) return sentence;
+      draw(pairs.reduce((sum, { received }) => sum + received, 0) / total);
+    }
+  }
+  const answer = await ask(`/imports/read/${batch}/`, "POST", null, { signal });
+  if (answer.status !== 201) return answer.status === 422 ? answer.text() : FAILED;
+  abort = null;
+  location.assign((await answer.json()).url);
+  return "";
+}
+
+async function send(one, part, signal) {
+  const body = await one.file.slice(one.received, one.received + part).arrayBuffer().catch(() => null);
+  if (!body) return UNREADABLE;
+  const headers = { "Upload-Offset": one.received, "Content-Type": "application/octet-stream" };
+  const answer = await ask(`/imports/files/${one.id}/part/`, "PATCH", body, { headers, signal });
+  if (![200, 409].includes(answer.status)) return answer.status === 507 ? answer.text() : FAILED;
+  one.received = (await answer.json()).received;
+  return "";
+}
+
+function draw(share) {
+  const percent = Math.floor(100 * share);
+  shown.querySelector("progress").value = percent;
+  shown.querySelector(".job-percent").textContent = `${percent} %`;
+  const news = percent - (percent % 25);
+  if (news && status.dataset.said !== `${news}`) {
+    status.dataset.said = news;
+    status.textContent = `${news} percent uploaded`;
+  }
+}
+
+function show(isUploading) {
+  shown.hidden = stop.hidden = !isUploading;
+  submit.hidden = isUploading;
+  if (isUploading) problem.hidden = true;
+}

@@ -1,0 +1,60 @@
+"""A person uploads an export, looks at what would come, imports it, and opens a chat."""
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import ViewportSize, expect
+
+from tests.browser.conftest import SitDown
+from tests.browser.test_accessible import expect_accessible
+from tests.browser.test_long_names import expect_to_fit
+from tests.imports.uploading import many
+from tests.support.live import Person, Server
+from tests.transfer.samples import gpt_turn
+
+
+@pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
+def test_a_person_imports_their_chats_and_undoes_it(
+    sit_down: SitDown, server: Server, alice: Person, tmp_path: Path, phone: ViewportSize | None
+) -> None:
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps([*many(2), gpt_turn(gizmo_id="g-p-1"), {"mapping": {}}]))
+    page = sit_down(alice, phone=phone).context.new_page()
+    page.goto(f"{server.url}/preferences/")
+    page.get_by_role("link", name="Import chats").click()
+    expect(page.get_by_text("None yet")).to_be_visible()
+    expect_to_fit(page)
+    expect_accessible(page)
+    page.get_by_label("Your export").set_input_files(file)
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_text("3 chats with 6 messages from ChatGPT")).to_be_visible()
+    page.get_by_text("It has no messages.").click()
+    expect_to_fit(page)
+    expect_accessible(page)
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_role("heading", name="Imported chats")).to_be_visible()
+    expect_to_fit(page)
+    expect_accessible(page)
+    report = page.url
+    page.get_by_role("link", name="Bread").click()
+    expect(page.get_by_text("About an hour.")).to_be_visible()
+    page.goto(report)
+    page.get_by_text("Undo this import…").click()
+    page.get_by_role("button", name="Undo the import").click()
+    expect(page.get_by_role("row", name="Chats deleted again")).to_contain_text("3")
+    expect(page.get_by_role("link", name="Bread")).to_have_count(0)
+
+
+def test_a_file_that_is_no_export_gets_a_sentence(
+    sit_down: SitDown, server: Server, alice: Person, tmp_path: Path
+) -> None:
+    file = tmp_path / "notes.json"
+    file.write_text('{"notes": []}')
+    page = sit_down(alice).context.new_page()
+    page.goto(f"{server.url}/imports/")
+    page.get_by_label("Your export").set_input_files(file)
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_text("This file isn't an export that can be read.")).to_be_visible()
+    page.get_by_role("button", name="Discard").click()
+    expect(page.get_by_text("None yet")).to_be_visible()

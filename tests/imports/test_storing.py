@@ -1,0 +1,366 @@
+"""Chats come with all that their export has; a second import adds only what is new."""
+
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from uuid import uuid4
+
+import pytest
+from django.core.files.storage import Storage
+from django.test import Client
+from django.utils import timezone
+from PIL import Image
+from pytest_django import Settings
+
+from chatapp.models import (
+    Attachment,
+    AuditEvent,
+    ChatSettings,
+    Conversation,
+    Feedback,
+    Import,
+    Installation,
+    LegalHold,
+    Message,
+    ReplyImage,
+    Upstream,
+    Usage,
+    User,
+    index_some,
+)
+from chatapp.models.conversations.conversation import IMPORTED_FROM
+from chatapp.models.files import storage
+from chatapp.models.imports.imports import Phase
+from chatapp.models.platform.jobs import JobState
+from chatapp.models.retention.periods import Retention
+from chatapp.transfer import Format
+from tests.conftest import signed_in
+from tests.imports.uploading import (
+    chat_of,
+    imported,
+    longer,
+    many,
+    outline,
+    previewed,
+    run_jobs,
+)
+from tests.support.stored import answered
+from tests.transfer.samples import gpt_chat, gpt_message, gpt_turn, json_file, zipped
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def alices(alice: User, disk: Storage) -> Client:
+    return signed_in(alice)
+
+
+def picture() -> bytes:
+    file = BytesIO()
+    Image.new("RGB", (8, 8), "red").save(file, "PNG")
+    return file.getvalue()
+
+
+def test_a_chat_comes_with_its_branches_dates_and_models(alice: User, alices: Client) -> None:
+    nodes = [
+        ("root", None, None),
+        ("u1", "root", gpt_message("user", "How long does dough rest?")),
+        ("a1", "u1", gpt_message("assistant", "About an hour.")),
+        ("a2", "u1", gpt_message("assistant", "Two hours.")),
+    ]
+    job = imported(alices, json_file([gpt_chat(nodes, is_archived=True)]))
+    chat = chat_of(alice)
+    assert (job.phase, job.state, job.result["chats"]) == (Phase.STORED, JobState.DONE, 1)
+    assert outline(chat) == [
+        ("user", "How long does dough rest?"),
+        ("assistant", "About an hour."),
+        ("assistant", "Two hours."),
+    ]
+    prompt, first, second = chat.messages.all()
+    assert first.parent_id == second.parent_id == prompt.pk
+    assert chat.active_leaf == second.pk
+    assert (second.model, second.upstream, second.ending) == ("gpt-5", None, "complete")
+    assert prompt.created_at == datetime.fromtimestamp(1_760_000_000.5, UTC)
+    assert chat.updated_at == datetime.fromtimestamp(1_760_000_060, UTC) == chat.archived_at
+    assert chat.created_at > timezone.now() - timedelta(minutes=5)
+    assert (chat.imported_from, chat.imported_from_label) == ("chatgpt", "ChatGPT")
+    assert not Usage.objects.exists()
+
+
+def test_reasoning_tools_sources_and_feedback_come_along(alice: User, alices: Client) -> None:
+    thoughts = {"content_type": "thoughts", "thoughts": [{"summary": "", "content": "Hmm"}]}
+    code = {"content_type": "code", "language": "python", "text": "6 * 7"}
+    output = {"content_type": "execution_output", "text": "42"}
+    cited = {
+        "model_slug": "gpt-5",
+        "citations": [{"metadata": {"url": "https://x.test/", "title": "X"}}],
+        "finish_details": {"type": "max_tokens"},
+    }
+    nodes = [
+        ("u1", None, gpt_message("user", "Six times seven?")),
+        ("t1", "u1", gpt_message("assistant", thoughts)),
+        ("c1", "t1", gpt_message("assistant", code, recipient="python")),
+        ("r1", "c1", gpt_message("tool", output, name="python")),
+        ("a1", "r1", gpt_message("assistant", "It is 42.", metadata=cited, id="a1")),
+    ]
+    feedback = [{"id": "a1", "rating": "thumbs_down", "content": '{"text": "no"}'}]
+    members = {"conversations.json": [gpt_chat(nodes)], "message_feedback.json": feedback}
+    imported(alices, zipped(members))
+    reply = chat_of(alice).messages.get(role="assistant")
+    asked, last = reply.rounds
+    assert (asked.reasoning, asked.tool_runs[0].name, asked.tool_runs[0].result) == (
+        "Hmm",
+        "python",
+        "42",
+    )
+    assert (last.content, reply.ending) == ("It is 42.", "length")
+    assert [one.url for one in reply.extras.sources] == ["https://x.test/"]
+    assert Feedback.objects.get().rating == "down"
+
+
+def test_files_are_read_as_uploads_are(alice: User, alices: Client) -> None:
+    def pointer(name: str) -> dict[str, object]:
+        part = {"content_type": "image_asset_pointer", "asset_pointer": f"sediment://{name}"}
+        return {"content_type": "multimodal_text", "parts": ["Look", part]}
+
+    nodes = [
+        ("u1", None, gpt_message("user", pointer("file_a1"))),
+        ("a1", "u1", gpt_message("assistant", pointer("file_b2"))),
+        ("u2", "a1", gpt_message("user", pointer("file_c3"))),
+        ("a2", "u2", gpt_message("assistant", pointer("file_d4"))),
+    ]
+    members = {
+        "conversations.json": [gpt_chat(nodes)],
+        "file_a1-red.png": picture(),
+        "file_b2.dat": picture(),
+        "file_c3.dat": b"\x89PNG\r\n\x1a\nbroken",
+    }
+    job = imported(alices, zipped(members))
+    attachment = Attachment.objects.get()
+    assert attachment.message
+    assert (attachment.name, attachment.state) == ("red.png", "ready")
+    assert (attachment.message.content, attachment.message.file_count) == ("Look", 1)
+    assert ReplyImage.objects.get().message.extras.image_count == 1
+    reasons = job.result["reasons"]
+    assert [count for count, _ in reasons.values()] == [1, 1]
+    assert any("damaged" in sentence for sentence in reasons)
+    assert "The export does not contain this file." in reasons
+
+
+def test_a_second_import_adds_nothing(alice: User, alices: Client) -> None:
+    imported(alices, json_file([gpt_turn()]))
+    chat_of(alice).rename("Bread of mine")
+    again = imported(alices, json_file([gpt_turn()]))
+    assert (again.preview["same"], again.preview["new"]) == (1, 0)
+    assert (again.result["same"], again.result["chats"]) == (1, 0)
+    assert Message.objects.count() == 2
+
+
+def test_a_longer_export_brings_what_is_new(alice: User, alices: Client) -> None:
+    imported(alices, json_file([gpt_turn()]))
+    job = imported(alices, json_file([longer()]))
+    chat = chat_of(alice)
+    assert (job.result["longer"], job.result["messages"]) == (1, 2)
+    assert [text for _, text in outline(chat)][2:] == ["And rye?", "Longer."]
+    assert chat.active_leaf == chat.messages.last().pk  # type: ignore[union-attr]
+
+
+def test_a_longer_export_leaves_the_branch_that_was_continued_here(
+    alice: User, alices: Client, connected: Upstream
+) -> None:
+    imported(alices, json_file([gpt_turn()]))
+    chat = chat_of(alice)
+    mine, _ = answered(chat, connected, "And spelt?", chat.messages.last())
+    leaf = chat_of(alice).active_leaf
+    imported(alices, json_file([longer()]))
+    chat = chat_of(alice)
+    assert chat.active_leaf == leaf
+    assert [text for _, text in outline(chat)] == [
+        *("How long does dough rest?", "About an hour.", "And spelt?", "To And spelt?"),
+        *("And rye?", "Longer."),
+    ]
+    assert mine.parent_id == chat.messages.get(content="And rye?").parent_id
+
+
+def test_what_was_deleted_here_is_not_brought_back(alice: User, alices: Client) -> None:
+    imported(alices, json_file(many(3)))
+    chat_of(alice, "Chat 0").erase()
+    Conversation.objects.filter(title="Chat 1").update(trashed_at=timezone.now())
+    chat = chat_of(alice, "Chat 2")
+    chat.messages.filter(role="assistant").delete()
+    job = imported(alices, json_file([*many(3), gpt_turn()]))
+    assert job.preview["kept_away"] == 2
+    assert len([one for one in job.result["reasons"] if "deleted it" in one or "trash" in one]) == 2
+    assert set(alice.conversations.values_list("title", flat=True)) == {
+        *("Chat 1", "Chat 2", "Bread"),
+    }
+    assert outline(chat) == [("user", "Question 2")]
+
+
+def test_folders_become_projects_if_that_is_chosen(alice: User, alices: Client) -> None:
+    chats = [gpt_turn(gizmo_id="g-p-1"), *many(1)]
+    job = imported(alices, json_file(chats), makes_projects="on")
+    project = alice.projects.get()
+    assert chat_of(alice).project == project
+    assert chat_of(alice, "Chat 0").project is None
+    assert job.result["projects"] == [str(project.pk)]
+
+
+def test_instructions_become_settings_of_the_chat(alice: User, alices: Client) -> None:
+    context = {"content_type": "user_editable_context", "user_profile": "I bake."}
+    nodes = [
+        ("s", None, gpt_message("system", context)),
+        ("u1", "s", gpt_message("user", "Hi")),
+        ("a1", "u1", gpt_message("assistant", "Hello")),
+    ]
+    imported(alices, json_file([gpt_chat(nodes)]))
+    assert ChatSettings.of(chat_of(alice)).instructions == "I bake."
+
+
+def test_long_chats_are_stored_in_short_transactions(
+    alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatapp.imports.storing.MESSAGES_AT_ONCE", 1)
+    job = imported(alices, json_file([longer()]))
+    assert job.messages.count() == 4
+    assert len(outline(chat_of(alice))) == 4
+    assert job.result["chats"] == 1
+
+
+def test_an_interrupted_import_goes_on_where_it_stopped(
+    alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = previewed(alices, json_file([longer(), *many(3)]))
+    alices.post(f"/imports/{job.pk}/start/")
+    monkeypatch.setattr("chatapp.imports.storing.MESSAGES_AT_ONCE", 1)
+    stop_after = iter(range(2))
+
+    def save(*_: object, **__: object) -> None:
+        if next(stop_after, None) is None:
+            raise SystemExit  # as if the process was killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Import, "advance", save)
+        with pytest.raises(SystemExit):
+            run_jobs()
+    job.refresh_from_db()
+    assert job.state == JobState.RUNNING
+    assert Message.objects.count() == 2
+    run_jobs()
+    job.refresh_from_db()
+    assert (job.state, job.result["chats"], job.result["longer"]) == (JobState.DONE, 4, 0)
+    assert len(outline(chat_of(alice))) == 4
+    assert Message.objects.count() == 10
+
+
+def test_an_import_stops_when_the_storage_is_full_and_keeps_what_is_stored(
+    alice: User, alices: Client, settings: Settings
+) -> None:
+    job = previewed(alices, json_file(many(3)))
+    alices.post(f"/imports/{job.pk}/start/")
+    settings.CHATAPP_STORED_BYTES_PER_PERSON = 5000
+    run_jobs()
+    job.refresh_from_db()
+    assert job.state == JobState.FAILED
+    assert "Your forks, imported chats" in job.problem
+    assert alice.conversations.count() == job.result["chats"] == 2
+    settings.CHATAPP_STORED_BYTES_PER_PERSON = 50_000
+    alices.post(f"/imports/{job.pk}/retry/")
+    run_jobs()
+    job.refresh_from_db()
+    assert (job.state, alice.conversations.count()) == (JobState.DONE, 3)
+    assert not job.files.exists()
+
+
+def test_an_import_that_would_not_fit_is_not_begun(
+    alice: User, alices: Client, settings: Settings
+) -> None:
+    settings.CHATAPP_STORED_BYTES_PER_PERSON = 100
+    job = previewed(alices, json_file(many(3)))
+    assert "enough room" in alices.get(f"/imports/{job.pk}/").content.decode()
+    alices.post(f"/imports/{job.pk}/start/")
+    job.refresh_from_db()
+    assert job.phase == Phase.PREVIEW
+
+
+def test_a_cancelled_import_keeps_what_it_stored_or_takes_it_back(
+    alice: User, alices: Client
+) -> None:
+    for takes_back, left in (({}, 1), ({"takes_back": "on"}, 0)):
+        chats = [gpt_turn(title="Bread", id=f"{left}", conversation_id=f"{left}")]
+        job = imported(alices, json_file(chats))
+        job.wait_in(Phase.STORING)
+        Import.objects.filter(pk=job.pk).update(state=JobState.RUNNING, run_by=uuid4())
+        alices.post(f"/imports/{job.pk}/cancel/", takes_back)
+        run_jobs()
+        job.refresh_from_db()
+        assert alice.conversations.count() == left
+        assert not job.files.exists()
+        alice.conversations.all().delete()
+
+
+def test_an_import_is_undone_as_a_whole(alice: User, alices: Client, connected: Upstream) -> None:
+    job = imported(alices, json_file([*many(3), gpt_turn(gizmo_id="g-p-1")]), makes_projects="on")
+    chat = chat_of(alice, "Chat 0")
+    answered(chat, connected, "More?", chat.messages.last())
+    LegalHold.begin(alice, chat_of(alice, "Chat 1").pk, "A matter", alice)
+    alices.post(f"/imports/{job.pk}/undo/")
+    run_jobs()
+    job.refresh_from_db()
+    assert (job.phase, job.result["undone"]) == (
+        Phase.UNDONE,
+        {"deleted": 2, "continued": 1, "held": 1},
+    )
+    assert set(alice.conversations.values_list("title", flat=True)) == {"Chat 0", "Chat 1"}
+    assert not alice.projects.exists()
+    events = AuditEvent.objects.filter(action__startswith="import.").order_by("sequence")
+    assert [one.action for one in events] == ["import.started", "import.ended", "import.undone"]
+    assert imported(alices, json_file(many(3))).preview["new"] == 1  # it can be imported again
+
+
+def test_messages_that_a_later_import_added_are_undone_alone(alice: User, alices: Client) -> None:
+    first = imported(alices, json_file([gpt_turn()]))
+    second = imported(alices, json_file([longer()]))
+    alices.post(f"/imports/{first.pk}/undo/")
+    run_jobs()
+    first.refresh_from_db()
+    assert first.result["undone"] == {"continued": 1}
+    Import.objects.filter(pk=second.pk).update(phase=Phase.UNDOING, state=JobState.WAITING)
+    run_jobs()
+    second.refresh_from_db()
+    assert second.result["undone"] == {"shortened": 1}
+    assert [text for _, text in outline(chat_of(alice))] == [
+        "How long does dough rest?",
+        "About an hour.",
+    ]
+
+
+def test_imported_messages_are_found_by_search(alice: User, alices: Client) -> None:
+    imported(alices, json_file([gpt_turn()]))
+    while index_some():
+        pass
+    assert b"Bread" in alices.get("/search/", {"q": "dough"}).content
+
+
+def test_retention_counts_from_the_import(alice: User, alices: Client) -> None:
+    old = gpt_turn(create_time=1_400_000_000, update_time=1_400_000_000)
+    imported(alices, json_file([old]))
+    Conversation.objects.update(updated_at=datetime(2014, 1, 1, tzinfo=UTC))
+    retention = Retention(30, 30, None)
+    assert not retention.due_conversations().exists()
+    Conversation.objects.update(created_at=timezone.now() - timedelta(days=31))
+    assert retention.due_conversations().count() == 1
+    assert Installation.objects.count() <= 1
+
+
+def test_the_uploaded_files_are_deleted_at_the_end(alice: User, alices: Client) -> None:
+    job = previewed(alices, json_file([gpt_turn()]))
+    [part] = storage.names_in(storage.IMPORTS)
+    alices.post(f"/imports/{job.pk}/start/")
+    run_jobs()
+    assert storage.names_in(storage.IMPORTS) == []
+    assert part
+
+
+def test_apps_have_the_same_names_everywhere() -> None:
+    assert set(IMPORTED_FROM) == set(Format)
+    assert all(IMPORTED_FROM[one] == one.label for one in Format if one is not Format.OWN)

@@ -1,0 +1,98 @@
+"""Uploads exports and imports them as a person does, but runs the jobs in the test's thread."""
+
+from typing import Any, BinaryIO
+
+from django.test import Client
+
+from chatapp.models import Conversation, Import, Process, User
+from chatapp.realtime.worker.jobs import Jobs
+from tests.transfer.samples import gpt_chat, gpt_message
+
+
+def upload(client: Client, *files: tuple[str, bytes]) -> Any:
+    """Upload the files of an export; return the response to the last request."""
+    names = {"name": [name for name, _ in files], "size": [str(len(data)) for _, data in files]}
+    begun = client.post("/imports/upload/", names)
+    if begun.status_code != 201:
+        return begun
+    told = begun.json()
+    for one in told["files"]:
+        data = files[one["index"]][1]
+        for offset in range(one["received"], len(data), told["part"]):
+            send_part(client, one["id"], data[offset : offset + told["part"]], offset)
+    return client.post(f"/imports/read/{told['batch']}/")
+
+
+def send_part(client: Client, pk: str, data: bytes, offset: int) -> Any:
+    return client.patch(
+        f"/imports/files/{pk}/part/",
+        data,
+        content_type="application/octet-stream",
+        headers={"Upload-Offset": str(offset)},
+    )
+
+
+def run_jobs() -> None:
+    """Run all jobs in a process of its own, the only one that lives."""
+    Process.objects.all().delete()
+    process = Process.here(is_alone=False)
+    process.beat()
+    Jobs(process.pk).run_all()
+
+
+def previewed(client: Client, file: BinaryIO, name: str = "export.zip") -> Import:
+    """Upload an export and let it be read."""
+    file.seek(0)
+    answer = upload(client, (name, file.read()))
+    assert answer.status_code == 201, answer.content
+    run_jobs()
+    return Import.objects.get(pk=answer.json()["url"].split("/")[2])
+
+
+def imported(client: Client, file: BinaryIO, **choice: str) -> Import:
+    """Upload an export, and import all of it."""
+    job = previewed(client, file)
+    assert not job.problem, job.problem
+    client.post(f"/imports/{job.pk}/start/", choice)
+    run_jobs()
+    job.refresh_from_db()
+    return job
+
+
+def chat_of(user: User, title: str = "Bread") -> Conversation:
+    return user.conversations.get(title=title)
+
+
+def outline(conversation: Conversation) -> list[tuple[str, str]]:
+    """Return the role and the text of each message, in the order of the conversation."""
+    return [(one.role, one.content) for one in conversation.messages.filter(deleted_at=None)]
+
+
+def longer(**others: Any) -> dict[str, Any]:
+    """Return the chat of `gpt_turn` with one more turn."""
+    return gpt_chat(
+        [
+            ("root", None, None),
+            ("u1", "root", gpt_message("user", "How long does dough rest?")),
+            ("a1", "u1", gpt_message("assistant", "About an hour.")),
+            ("u2", "a1", gpt_message("user", "And rye?", create_time=1_760_000_600)),
+            ("a2", "u2", gpt_message("assistant", "Longer.", create_time=1_760_000_601)),
+        ],
+        **others,
+    )
+
+
+def many(count: int) -> list[dict[str, Any]]:
+    """Return so many chats with titles that are numbers."""
+    return [
+        gpt_chat(
+            [
+                ("u1", None, gpt_message("user", f"Question {number}")),
+                ("a1", "u1", gpt_message("assistant", f"Answer {number}")),
+            ],
+            id=f"many-{number}",
+            conversation_id=f"many-{number}",
+            title=f"Chat {number}",
+        )
+        for number in range(count)
+    ]

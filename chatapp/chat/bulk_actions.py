@@ -87,9 +87,16 @@ def change(request: HttpRequest) -> HttpResponse:
         worker().has_to_delete()
     if "HX-Request" not in request.headers:
         return redirect("chat")
-    sentence = DONE[action]
-    done = sentence if count == 1 else f"{count} chats {sentence.lower()}"
+    sentence = _sentence(action, form)
+    done = sentence if count == 1 else f"{count} chats {sentence[0].lower()}{sentence[1:]}"
     return text_response(f"{done} {STAY.format(held)}" if held else done)
+
+
+def _sentence(action: str, form: ChangeForm) -> str:
+    project = form.cleaned_data["project"] if action == "move" else None
+    if project and project.is_shared:
+        return f"Moved. The members of “{project}” can read it."
+    return DONE[action]
 
 
 def _count_held(action: str, form: ChangeForm) -> int:

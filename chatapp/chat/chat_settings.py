@@ -196,6 +196,6 @@ def _panel(
         "has_memory": bool(Memory.instructions_of(request.user.pk)),
     }
     if conversation and is_saved:
-        takes_memory, project = not conversation.is_temporary, conversation.project
+        takes_memory, project = not conversation.is_temporary, conversation.project_of(request.user)
         context |= meter_figures(settings, request.user, project, takes_memory=takes_memory)
     return render(request, "chat/_settings.html", context)

@@ -73,9 +73,13 @@ class ChangeForm(ChosenForm):
     def clean_project(self) -> Project | None:
         """Return the project to move to; None moves out of any project."""
         pk = self.cleaned_data["project"]
-        found: Project | None = self.user.projects.filter(pk=pk).first() if pk else None
-        if pk and found is None:
+        if pk is None:
+            return None
+        found = Project.objects.open_to(self.user).filter(pk=pk).first()
+        if found is None:
             raise forms.ValidationError("This project no longer exists.")
+        if not found.is_writable_by(self.user):
+            raise forms.ValidationError("You can read this project, but not add chats to it.")
         return found
 
 

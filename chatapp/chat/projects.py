@@ -22,8 +22,10 @@ from chatapp.realtime.worker import worker
 @never_cache
 @login_required
 def project(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A new chat in the project, above the list of its chats."""
-    return chat_page(request, project=_own(request, pk))
+    """A new chat in the project, above the list of its chats. Members see it, too."""
+    assert isinstance(request.user, User)
+    found = get_object_or_404(Project.objects.open_to(request.user), pk=pk)
+    return chat_page(request, project=found)
 
 
 @require_POST

@@ -5,7 +5,6 @@ only above the main list.
 """
 
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.decorators import login_required
@@ -17,8 +16,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.chat.days import Headings
+from chatapp.chat.project_members import page_of_others
 from chatapp.chat.queries import moment_of, number_of, uuid_of
-from chatapp.models import User
+from chatapp.models import Project, User
 from chatapp.models.conversations import lists
 from chatapp.models.conversations.conversation import ConversationQuerySet
 from chatapp.models.conversations.folders import MAX_PINNED, TRASH_DAYS
@@ -78,7 +78,9 @@ def _list(request: HttpRequest) -> HttpResponse:
         page = context_of(request, is_whole=False)
         return render(request, "chat/_conversation_page.html", page)
     if "project" in request.GET:
-        in_project = filed(request, uuid_of(request.GET["project"]))
+        pk = uuid_of(request.GET["project"])
+        found = Project.objects.open_to(request.user).filter(pk=pk).first() if pk else None
+        in_project = filed(request, found)
         return render(request, "chat/_project_chats.html", {"filed": in_project})
     return render(request, "chat/_conversation_lists.html", context_of(request))
 
@@ -102,17 +104,22 @@ def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, obje
     }
 
 
-def filed(request: HttpRequest, project: UUID | None) -> dict[str, object]:
-    """Return the context of a project's list; empty if the project is not the user's."""
+def filed(request: HttpRequest, project: Project | None) -> dict[str, object]:
+    """Return the context of a project's lists: the user's own chats, and those of others.
+
+    They are empty without a project.
+    """
     assert isinstance(request.user, User)
     own: ConversationQuerySet = request.user.conversations.all()
-    found = own.filed(project) if project else own.none()
+    found = own.filed(project.pk) if project else own.none()
     page = _page_from(request, found.filter(is_pinned__in=[False]))
     return {
-        "in_project": str(project or ""),
+        "in_project": str(project.pk) if project else "",
         "folder": LIST,
         "pinned": lists.page_from_top(found.filter(is_pinned__in=[True]), MAX_PINNED).rows,
         **_by_day(request, page, has_today=True),
+        "project": project,
+        **(page_of_others(request, project) if project else {"others": [], "last": None}),
     }
 
 

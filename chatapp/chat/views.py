@@ -79,7 +79,7 @@ def chat_page(
     )
     context: dict[str, object] = {
         "conversation": conversation,
-        "project": conversation.project if conversation else project,
+        "project": conversation.project_of(request.user) if conversation else project,
         "at": at,
         "head": view.end if view else None,
         "is_long": view is not None and (view.has_earlier or view.has_later),
@@ -94,7 +94,8 @@ def chat_page(
         "suggestions": [] if view and view.shown else _suggestions(offers, preset, project),
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
         "presets_to_choose": Preset.objects.to_choose(request.user) if project else [],
-        "filed": sidebar.filed(request, project.pk) if project else None,
+        "filed": sidebar.filed(request, project) if project else None,
+        "about_project": _about(request.user, project, preset) if project else None,
         "limit_warning": warning(quota_usages(request.user)),
         **_draft(request.user, conversation),
         "used_tokens": _used_tokens(request.user, conversation, view),
@@ -116,7 +117,7 @@ def _settings(
 ) -> dict[str, object]:
     """Return the settings and the figures of the meter, of a chat or of a new one."""
     if conversation:
-        settings, project = ChatSettings.of(conversation), conversation.project
+        settings, project = ChatSettings.of(conversation), conversation.project_of(person)
     else:
         settings = ChatSettings(preset_version=preset.newest if preset else None)
     takes_memory = not (conversation and conversation.is_temporary)
@@ -184,6 +185,18 @@ def _chosen_preset(request: HttpRequest, project: Project | None) -> Preset | No
         Preset.objects.open_to(request.user).filter(pk=pk).first() if pk else None
     )
     return found
+
+
+def _about(user: User, project: Project, preset: Preset | None) -> dict[str, bool]:
+    """Return what the page of a project says to its owner, or to a member."""
+    is_own = project.user_id == user.pk
+    return {
+        "is_own": is_own,
+        "is_shared": not is_own or project.is_shared,
+        "lets_add": is_own or project.is_writable_by(user),
+        "is_named": not is_own and project.members.filter(person=user).exists(),
+        "lacks_preset": not is_own and project.preset_id is not None and preset is None,
+    }
 
 
 def _beginning(
@@ -257,7 +270,7 @@ def models(request: HttpRequest) -> HttpResponse:
     pk = uuid_of(request.GET.get("conversation", ""))
     conversation = request.user.conversations.kept().filter(pk=pk).first() if pk else None
     pk = uuid_of(request.GET.get("project", ""))
-    project = request.user.projects.filter(pk=pk).first() if pk else None
+    project = Project.objects.open_to(request.user).filter(pk=pk).first() if pk else None
     connected = async_to_sync(_all_offers)()
     offers = open_to(connected, permitted(request.user.pk))
     shown = request.GET.get("model", "")

@@ -68,8 +68,8 @@ KEYWORDS = {
     """,
     "Your chats": """
         sidebar history chat chats saved reload refresh switch move restart pin archive trash rename
-        delete restore undo project projects folder folders instructions export select unread
-        markdown pdf print html csv
+        delete restore undo project projects member members share shared folder folders instructions
+        export select unread markdown pdf print html csv
     """,
     "Importing chats": """
         import imports importing export bring migrate move switch chatgpt openai claude anthropic

@@ -17,7 +17,7 @@ from chatapp.models.billing.daily_usage import DailyUsage, MonthlyUsage
 from chatapp.models.billing.limits import Limit
 from chatapp.models.billing.prices import Price
 from chatapp.models.billing.usage import Usage
-from chatapp.models.conversations import ledger, sequence  # noqa: F401 - imported for their post_migrate receivers
+from chatapp.models.conversations import ledger, project_chats, sequence  # noqa: F401 - imported for their receivers
 from chatapp.models.conversations.chat_settings import (
     ChatSettings,
     ParameterChoice,
@@ -32,7 +32,7 @@ from chatapp.models.conversations.forks import Fork
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.conversations.leaving_out import EditSummary, LeaveOut, SendAgain
 from chatapp.models.conversations.messages import Message
-from chatapp.models.conversations.projects import Project
+from chatapp.models.conversations.projects import Project, ProjectMember
 from chatapp.models.conversations.summaries import PlannedSummary, Summarise
 from chatapp.models.conversations.temporary import TemporaryHold
 from chatapp.models.conversations.thread_pages import ThreadPage
@@ -130,6 +130,7 @@ __all__ = [
     "Price",
     "Process",
     "Project",
+    "ProjectMember",
     "Prompt",
     "PromptGrant",
     "PromptVersion",

@@ -2,13 +2,17 @@
 
 from django.urls import path
 
-from chatapp.sharing import copies, files, links, views
+from chatapp.sharing import copies, files, links, project_chats, views
 
 urlpatterns = [
     path("c/<uuid:pk>/share/", links.share, name="share-chat"),
     path("shared-links/", links.links, name="shared-links"),
     path("shared-links/<uuid:pk>/revoke/", links.revoke, name="revoke-shared-link"),
     path("shared-links/<uuid:pk>/renew/", links.renew, name="renew-shared-link"),
+    *(
+        path(f"projects/<uuid:pk>/c/<uuid:chat>/{under}", view, name=name)
+        for under, view, name in project_chats.PAGES
+    ),
     path("s/<str:token>/", views.page, name="shared-chat"),
     path("s/<str:token>/earlier/<uuid:message>/", views.earlier, name="shared-earlier"),
     path("s/<str:token>/copy/", copies.copy, name="copy-shared-chat"),

@@ -39,7 +39,7 @@ function adopt({ url, title, conversation, temporary }) {
 
 function leave() {
   setAddress("/");
-  document.querySelectorAll(".crumb:not(#preset-chip), .project-head, .project-page").forEach((one) => one.remove());
+  document.querySelectorAll(".crumb:not(#preset-chip), .project-head, .project-about, .project-page").forEach((one) => one.remove());
   tell("chat:gone");
   tell("chat:shown");
 }

@@ -119,13 +119,16 @@ class House:
         for model, key in self.objects.items():
             if f"/{model}/" in route:
                 route = route.replace("<path:object_id>", str(key)).replace("<id>", str(key))
+        project = self.objects.get("project", self.conversation.project_id)
         for pattern, value in {
             "c/<uuid:pk>": f"c/{self.conversation.pk}",
             "review/<uuid:pk>": f"review/{self.conversation.pk}",
             "exports/<uuid:pk>": f"exports/{self.objects['export']}",
             "tokens/<uuid:pk>": f"tokens/{self.objects['access_token']}",
             "replies/<uuid:pk>": f"replies/{self.reply.pk}",
-            "projects/<uuid:pk>": f"projects/{self.conversation.project_id}",
+            "projects/<uuid:pk>": f"projects/{project}",
+            "<uuid:chat>": str(self.objects.get("chat", self.conversation.pk)),
+            "<uuid:file>": str(self.files["image"]),
             "prompts/<uuid:pk>/text": f"prompts/{self.reply.parent_id}/text",
             "prompts/<uuid:pk>": f"prompts/{self.objects['prompt']}",
             "presets/<uuid:pk>": f"presets/{self.objects['preset']}",

@@ -5,6 +5,7 @@ Values may name objects of the house: `{conversation}`, `{upstream}`.
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from uuid import uuid4
 
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import (
@@ -45,6 +46,7 @@ from chatapp.models.library.sharing import Level
 from chatapp.staff.retention.forms import seal
 from tests.conftest import PASSWORD
 from tests.security.house import House
+from tests.support.stored import end, reply_of
 
 NEW = "four wild geese at dawn"
 NEW_TWICE = {"password1": NEW, "password2": NEW}
@@ -80,6 +82,8 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "conversations/export/": {"ids": "{conversation}"},
     "projects/": {"name": "New"},
     "projects/<uuid:pk>/change/": {"name": "New"},
+    "projects/<uuid:pk>/sharing/": {"who": "everyone", "right": "read"},
+    "settings/shared/projects/stop/": {"entry": "{member}"},
     "prompts/new/": {"title": "New", "text": "New"},
     "prompts/<uuid:pk>/": {"title": "New", "text": "New", "opened": "1"},
     "prompts/<uuid:pk>/versions/": {"number": "1", "opened": "2"},
@@ -251,6 +255,19 @@ def _import(house: House, *, has_import: bool = True, **fields: object) -> None:
         mine.delete()
 
 
+def _member(house: House) -> None:
+    """Make Alice a member of a project of Olive's, with a chat in it."""
+    olive = User.objects.get(username="olive")
+    project = olive.projects.create(name="p")
+    house.objects["member"] = project.members.create(person=_her()).pk
+    house.objects["project"] = project.pk
+    upstream = Upstream.objects.get()
+    chat = olive.conversations.create(title="c", project=project)
+    _, reply = chat.ask(uuid4(), "Hi", None, upstream, "one", uuid4())
+    end(reply, reply_of("Ho"))
+    house.objects["chat"] = chat.pk
+
+
 NEEDED: Mapping[str, Callable[[House], object]] = {
     "c/<uuid:pk>/keep/": lambda house: Conversation.objects.update(is_temporary=True),
     "files/<uuid:pk>/text/": lambda house: Attachment.objects.filter(
@@ -266,6 +283,9 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
     "presets/<uuid:pk>/restore/": lambda house: _preset(house).discard(),
     "presets/<uuid:pk>/versions/": lambda house: _preset(house).change(_her(), 1, name="Two"),
     "settings/shared/stop/": _grant,
+    "settings/shared/projects/stop/": _member,
+    "projects/<uuid:pk>/leave/": _member,
+    "projects/<uuid:pk>/c/<uuid:chat>/copy/": _member,
     "accounts/signup/": lambda house: Installation.objects.update(
         signup="domains", signup_domains="example.org"
     ),

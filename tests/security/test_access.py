@@ -65,6 +65,11 @@ ELSEWHERE = "302 302 302 302 302 302 302"
 ELSEWHERE_IN_ADMIN = "in in in 302 302 302 302"
 NEWCOMERS = "200 302 302 302 302 302 302"
 
+PROJECT_CHAT = (  # what members read; one's own chats are not among them
+    *("", "earlier/<uuid:message>/", "files/<uuid:file>/", "files/<uuid:file>/image/"),
+    *("files/<uuid:file>/thumbnail/", "images/<uuid:message>/<int:position>/"),
+)
+
 TABLE = {
     "": MEMBERS,
     "c/<uuid:pk>/": OWNER,
@@ -103,6 +108,11 @@ TABLE = {
     "projects/<uuid:pk>/": OWNER,
     "projects/<uuid:pk>/change/": POSTED,
     "projects/<uuid:pk>/delete/": POSTED,
+    "projects/<uuid:pk>/sharing/": OWNER,
+    "projects/<uuid:pk>/others/": OWNER,
+    "projects/<uuid:pk>/leave/": POSTED,
+    **{f"projects/<uuid:pk>/c/<uuid:chat>/{page}": NO_KEY for page in PROJECT_CHAT},
+    "projects/<uuid:pk>/c/<uuid:chat>/copy/": POSTED,
     "prompts/<uuid:pk>/text/": OWNER,
     **{f"prompts/{page}": MEMBERS for page in ("", "new/", "index/", "commands/")},
     **{f"prompts/{page}/": MEMBERS for page in ("export", "import")},
@@ -171,6 +181,7 @@ TABLE = {
     "settings/shared/": STAFFS_ROOM,
     "settings/shared/stop/": POSTED,
     "settings/shared/<uuid:pk>/revoke/": POSTED,
+    "settings/shared/projects/stop/": POSTED,
     "settings/tools/": STAFFS_ROOM,
     "settings/tools/new/": STAFFS_ROOM,
     "settings/tools/<int:pk>/": STAFFS_ROOM,
@@ -309,6 +320,8 @@ HERS = (
     "c/<uuid:pk>/keep/",
     "projects/<uuid:pk>/change/",
     "projects/<uuid:pk>/delete/",
+    "projects/<uuid:pk>/sharing/",
+    "projects/<uuid:pk>/leave/",
     "replies/<uuid:pk>/feedback/",
     "s/<str:token>/copy/",
     *(f"shared-links/<uuid:pk>/{act}/" for act in ("revoke", "renew")),
@@ -320,9 +333,9 @@ HERS = (
     *(f"presets/<uuid:pk>/{act}/" for act in ("copy", "delete")),
     *(f"files/<uuid:pk>/{act}/" for act in ("retry", "remove", "pages", "describe")),
 )
-"""What Alice may post, as covered by test_chat_settings, test_feedback, test_keeping, test_projects
-and test_temporary in tests/chat, in tests/accounts, tests/exports, tests/files,
-tests/imports, tests/library and tests/sharing."""
+"""What Alice may post, as covered by test_chat_settings, test_feedback, test_keeping,
+test_projects, test_shared_projects and test_temporary in tests/chat, in tests/accounts,
+tests/exports, tests/files, tests/imports, tests/library and tests/sharing."""
 
 
 async def recorded() -> int:

@@ -76,6 +76,9 @@ ACTIONS = {
     "projects/": Gates(MEMBER, HERS),
     "projects/<uuid:pk>/change/": Gates(OWNER, HERS),
     "projects/<uuid:pk>/delete/": Gates(OWNER, HERS),
+    "projects/<uuid:pk>/sharing/": Gates(OWNER, "project.shared"),
+    "projects/<uuid:pk>/leave/": Gates(OWNER, "project.left"),  # a member's, of their entry
+    "projects/<uuid:pk>/c/<uuid:chat>/copy/": Gates(OWNER, "project.chat_copied"),  # a member's
     "replies/<uuid:pk>/feedback/": Gates(OWNER, HERS),
     # Shared chats
     "c/<uuid:pk>/share/": Gates(OWNER, "chat.shared"),
@@ -196,6 +199,7 @@ ACTIONS = {
     "settings/models/<int:pk>/off/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/delete/": Gates(ADMINISTRATOR, "upstream.deleted", PASSWORD),
     "settings/models/<int:pk>/test/": Gates(ADMINISTRATOR, "upstream.checked", PASSWORD),
+    "settings/shared/projects/stop/": Gates(ADMINISTRATOR, "project.unshared"),  # only revokes
     "settings/shared/stop/": Gates(ADMINISTRATOR, "item.unshared"),  # only revokes
     "settings/shared/<uuid:pk>/revoke/": Gates(ADMINISTRATOR, "chat.unshared"),  # only revokes
     "settings/tools/new/": Gates(ADMINISTRATOR, "toolserver.added", PASSWORD),

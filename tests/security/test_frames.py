@@ -35,6 +35,7 @@ from chatapp.models import (
     ThreadPage,
     Upstream,
     Usage,
+    User,
 )
 from chatapp.models.billing.limits import Measure, Period
 from chatapp.models.billing.quota_usage import QuotaUsage, warning
@@ -60,8 +61,10 @@ REGIONS = ("reasoning", "answer", "refusal")
 
 def drawn(text: str) -> str:
     """Return a page's partials with the text in every place, and the frames that bring them."""
-    project = Project(pk=PROJECT, name=text, instructions=text)
-    conversation = Conversation(pk=CONVERSATION, title=text, project=project)
+    owner = User(username=text)
+    project = Project(pk=PROJECT, user=owner, name=text, instructions=text)
+    project.is_own, project.lets_add = False, True
+    conversation = Conversation(pk=CONVERSATION, title=text, project=project, user=owner)
     prompt = Message(pk=PROMPT, role="user", content=text, conversation=conversation)
     reply = replied(text, conversation)
     upstream = Upstream(pk=1, name=text)
@@ -85,6 +88,8 @@ def drawn(text: str) -> str:
             fragments.deleted_fragment(Deleted(conversation, prompt, 1), REPLY),
             draw("chat/_main.html", main(text, conversation, reply, offers)),
             draw("chat/_conversation_lists.html", listed(conversation) | {"projects": [project]}),
+            draw("chat/_project_about.html", about(project)),
+            draw("chat/_project_others.html", about(project) | {"others": [conversation]}),
             draw("chat/_outline.html", outline(text, conversation)),
             draw("chat/_settings.html", settings(text, conversation)),
             draw("chat/_request.html", {"shown": requests(text)}),
@@ -96,6 +101,12 @@ def drawn(text: str) -> str:
     )
 
 
+def about(project: Project | None) -> dict[str, object]:
+    flags = ("is_own", "is_shared", "lets_add", "is_named", "lacks_preset")
+    shown: dict[str, object] = {"project": project, "csrf_input": ""}
+    return shown | {"about_project": dict.fromkeys(flags, True), "last": None}
+
+
 def main(
     text: str, conversation: Conversation, head: Message, offers: list[Offer]
 ) -> dict[str, object]:
@@ -103,7 +114,8 @@ def main(
         "conversation": conversation,
         "project": conversation.project,
         "csrf_input": "",
-        "filed": listed(conversation),
+        "about_project": about(conversation.project)["about_project"],
+        "filed": {**listed(conversation), **about(conversation.project), "others": [conversation]},
         "preset": Preset(name=text, description=text),
         "settings": ChatSettings(parameters={"reasoning_effort": text}),
         "may_choose": True,

@@ -4,6 +4,7 @@ each is answered as not found, or by an error at its field, and none makes a pag
 import re
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import Group
@@ -24,9 +25,11 @@ PAST_PYTHON = "9" * 4301  # more digits than Python converts by default
 NUMBERS = [PAST_64_BITS, "9" * 30, "9" * 4300, PAST_PYTHON, "\N{SUPERSCRIPT TWO}"]
 NUMBER = re.compile("<int:[a-z_]+>|<path:[a-z_]+>|<id>")
 OTHERS = {
-    "<uuid:pk>": ["00000000-0000-4000-8000-000000000000"],
+    **{
+        f"<uuid:{name}>": [str(UUID(int=0, version=4))]
+        for name in ("pk", "chat", "message", "reply")
+    },
     "<str:token>": ["x"],
-    "<uuid:reply>": ["00000000-0000-4000-8000-000000000000"],
     "<slug:kind>": ["upstream", "tools"],
     "<slug:what>": ["name", "groups", "sign-out", "hold", "end-hold", "active"],
 }

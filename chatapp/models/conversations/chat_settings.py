@@ -287,7 +287,7 @@ class RequestSettings(models.Model):
         settings.check_right(user)
         conversation, version = settings.conversation, settings.preset_version
         instructions = settings.system_message(
-            user, conversation.project, takes_memory=not conversation.is_temporary
+            user, conversation.project_of(user), takes_memory=not conversation.is_temporary
         )
         parameters = settings.sent_parameters
         if not (version or instructions or parameters):

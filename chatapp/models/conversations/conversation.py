@@ -113,6 +113,10 @@ class Conversation(Titled, Askable, Branched, Erasable):
         """The name of the app that it was imported from."""
         return IMPORTED_FROM.get(self.imported_from, "another app") if self.imported_from else ""
 
+    def project_of(self, user: User) -> Project | None:
+        """Return its project, unless that is no longer open to the person, its author."""
+        return self.project if self.project and self.project.is_open_to(user) else None
+
     def mark_unread(self) -> None:
         """Record that nobody saw how its reply ended.
 

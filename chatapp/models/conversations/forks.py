@@ -130,7 +130,7 @@ class Copying:
             message.sequence = message.streamed_by = message.indexed_at = None
         STORED.run(*messages)
         with_files = (old for old, one in zip(ids, messages, strict=True) if one.file_count)
-        copy_attachments({old: copies[old] for old in with_files})
+        copy_attachments({old: copies[old] for old in with_files}, fork.user_id)
         if self.with_settings:
             copy_cuts(fork, {old: copies[old] for old in ids})
         pk = Message._meta.pk

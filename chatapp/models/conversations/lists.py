@@ -7,19 +7,23 @@ ties, so that no row is skipped or shown twice.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
+from django.contrib.auth.models import Group
 from django.db import models
+from django.db.models import Case, Q, When
 
 from chatapp.db.statements import Parameter, Query
+from chatapp.models.accounts.audiences import is_for
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations.conversation import Conversation, ConversationQuerySet
 from chatapp.models.conversations.folders import MAX_PINNED
 from chatapp.models.conversations.messages import Message
-from chatapp.models.conversations.projects import MAX_PROJECTS, Project
+from chatapp.models.conversations.projects import MAX_PROJECTS, Project, ProjectMember
 
 PAGE = 60
+MAX_SHARED = 100  # projects of others in the sidebar
 ROW = ("user", "title", "updated_at", "is_pinned", "is_unread", "project", "trashed_at")
 
 if TYPE_CHECKING:
@@ -90,6 +94,7 @@ def page_with(folder: ConversationQuerySet, position: ListPosition, rows: int) -
 
 
 def projects(user: User) -> list[Project]:
+    """Return their own projects and those shared with them, with `is_own` and `lets_add`."""
     return _PROJECTS.all(user.pk)
 
 
@@ -141,6 +146,23 @@ _FIRST = Query(_listed(PAGE + 1), *_WHOSE)
 _PINNED = Query(_listed(MAX_PINNED), *_WHOSE)
 _BELOW = Query(_below, *_WHERE)
 _ABOVE = Query(_above, *_WHERE)
-_PROJECTS = Query(
-    lambda user: Project.objects.filter(user=user).only("name")[:MAX_PROJECTS], User._meta.pk
-)
+
+
+def _projects(user: Any) -> "models.QuerySet[Project]":
+    """Their own come first, so that those that others share never crowd them out."""
+    own = Project.objects.filter(user=user).order_by()
+    of_groups = Group.objects.filter(user=user)
+    # A union, because PostgreSQL would read both tables as a whole for an OR.
+    whose = (Q(person=user), Q(group__in=of_groups), Q(person=None, group=None))
+    shared = (ProjectMember.objects.filter(one).values("target") for one in whose)
+    keys = own.values("pk").union(*shared, all=True)
+    found: Any = Project.objects.filter(pk__in=keys)
+    entries = ProjectMember.objects.filter(is_for(user), target=models.OuterRef("pk"))
+    is_own = Case(When(user=user, then=True), default=False, output_field=models.BooleanField())
+    lets_add = models.Exists(entries.filter(may_add=True))
+    found = found.annotate(is_own=is_own, lets_add=lets_add).only("name")
+    named: models.QuerySet[Project] = found.order_by("-is_own", "name", "id")
+    return named[: MAX_PROJECTS + MAX_SHARED]
+
+
+_PROJECTS = Query(_projects, User._meta.pk)

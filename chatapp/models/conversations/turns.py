@@ -24,6 +24,7 @@ from chatapp.models.conversations.context_cuts import ContextCut
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.projects import Project
 from chatapp.models.conversations.titled import TEMPORARY
 from chatapp.models.files.attachments import Attachment, attach
 from chatapp.models.library.presets import Preset
@@ -209,8 +210,9 @@ class Prompt:
             conversation = Conversation.held(user, self.conversation)
             before = conversation.history_through(self.parent)
             return conversation, before, ChatSettings.of(conversation)
-        # If the project is gone or isn't this person's, the conversation begins without one.
-        project = user.projects.filter(pk=self.project).first() if self.project else None
+        # If the project is gone or isn't open to this person, the conversation begins without one.
+        open_projects = Project.objects.writable_by(user)
+        project = open_projects.filter(pk=self.project).first() if self.project else None
         title = TEMPORARY if self.is_temporary else Conversation.title_of(self._words(user))
         begun = build(
             Conversation, user=user, title=title, project=project, is_temporary=self.is_temporary

@@ -255,12 +255,16 @@ def attach(attachments: Collection[Attachment], message: uuid.UUID) -> None:
         attachment.save(force_insert=is_kept)
 
 
-def copy_attachments(copies: Mapping[uuid.UUID, uuid.UUID]) -> None:
-    """Copy the attachments of messages to other messages. Their content is stored once."""
+def copy_attachments(copies: Mapping[uuid.UUID, uuid.UUID], owner: int) -> None:
+    """Copy the attachments of messages to other messages, which may be another person's.
+
+    Their content is stored once.
+    """
     copied = list(Attachment.objects.filter(message__in=copies))
     for attachment in copied:
         assert attachment.message_id
         attachment.pk, attachment.message_id = uuid.uuid4(), copies[attachment.message_id]
+        attachment.user_id = owner
     Attachment.objects.bulk_create(copied)
 
 

@@ -20,13 +20,13 @@ from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.models.refusals import NotHere, Refused
 from chatapp.models.sharing import shared_threads
-from chatapp.models.sharing.shared_chats import SharedChat
+from chatapp.models.sharing.shared_threads import SharedView
 
 OF_A_COPY = " (copy)"
 
 
 @transaction.atomic
-def begin_copy(link: SharedChat, user: User, hourly: TokenBucket) -> "SharedCopying":
+def begin_copy(link: SharedView, user: User, hourly: TokenBucket) -> "SharedCopying":
     """Store the reader's new conversation, empty and hidden.
 
     `hourly` counts the bytes that they may still store now. Raises `Refused`.
@@ -53,7 +53,7 @@ def begin_copy(link: SharedChat, user: User, hourly: TokenBucket) -> "SharedCopy
         active_leaf=copies[ids[-1]],
     )
     conversation.begin()
-    audit.record("chat.share_copied", actor=user, about=source)
+    audit.record(link.COPIED, actor=user, about=source)
     return SharedCopying(conversation, copies, steps_of(ids, sizes), False, link)
 
 
@@ -61,13 +61,13 @@ def begin_copy(link: SharedChat, user: User, hourly: TokenBucket) -> "SharedCopy
 class SharedCopying(Copying):
     """A shared chat that is being copied, step by step, while its link is open to the reader."""
 
-    link: SharedChat
+    link: SharedView
 
     with_settings = False
 
     @transaction.atomic
     def step(self, user: User) -> bool:
-        if not SharedChat.objects.open_to(user).filter(pk=self.link.pk).exists():
+        if not self.link.is_open_to(user):
             raise NotHere
         return super().step(user)
 

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Self
+from typing import ClassVar, Self
 
 from django.contrib.auth.models import Group
 from django.db import DatabaseError, connection, models, transaction
@@ -122,6 +122,8 @@ class SharedChat(models.Model):
 
     objects = models.Manager.from_queryset(SharedChatQuerySet)()
 
+    COPIED: ClassVar[str] = "chat.share_copied"
+
     class Meta:
         ordering = ["-created_at", "pk"]
 
@@ -133,6 +135,9 @@ class SharedChat(models.Model):
         """Return the link with this token if it is open to the person, or to anyone if None."""
         found = SharedChat.objects.open_to(user).filter(digest=_digest(token)).order_by()
         return found.select_related("conversation__user").first()
+
+    def is_open_to(self, user: User) -> bool:
+        return SharedChat.objects.open_to(user).filter(pk=self.pk).exists()
 
     @property
     def user_id(self) -> int:

@@ -1,22 +1,40 @@
-"""What a shared link shows of its chat: a branch, and nothing beside it."""
+"""What is shared of a chat, by a link or in a project: a branch, and nothing beside it."""
 
+from typing import Any, ClassVar, Protocol
 from uuid import UUID
 
+from chatapp.models.accounts.users import User
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.thread_pages import ThreadPage
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.refusals import NotHere
-from chatapp.models.sharing.shared_chats import SharedChat
 
 
-def newest(link: SharedChat) -> ThreadPage:
+class SharedView(Protocol):
+    """A chat that others read: a `SharedChat`, or a `ProjectChat`."""
+
+    COPIED: ClassVar[str]  # the audit log's name for copying it
+
+    conversation: Any  # a `Conversation`
+    shows_reasoning: Any  # whether it does, as for the others
+    shows_tools: Any
+    shows_files: Any
+
+    @property
+    def conversation_id(self) -> Any: ...
+    @property
+    def message_id(self) -> Any: ...
+    def is_open_to(self, user: User) -> bool: ...
+
+
+def newest(link: SharedView) -> ThreadPage:
     """Return the newest messages of the branch."""
     return _branch(link).newest()
 
 
-def before(link: SharedChat, message: UUID) -> ThreadPage:
+def before(link: SharedView, message: UUID) -> ThreadPage:
     """Return the messages before this one of the branch. Raises `NotHere`."""
     branch = _branch(link)
     if message not in _path(branch):
@@ -24,12 +42,12 @@ def before(link: SharedChat, message: UUID) -> ThreadPage:
     return branch.before(message)
 
 
-def last(link: SharedChat) -> UUID | None:
+def last(link: SharedView) -> UUID | None:
     """Return the last message of the branch, which a copy of it ends with."""
     return _branch(link).leaf
 
 
-def attachment_of(link: SharedChat, pk: UUID) -> Attachment:
+def attachment_of(link: SharedView, pk: UUID) -> Attachment:
     """Return an attached file of the branch. Raises `NotHere`."""
     files = Attachment.objects.defer("file__content__text")
     files = files.select_related("file__content__thumbnail", "message")
@@ -40,7 +58,7 @@ def attachment_of(link: SharedChat, pk: UUID) -> Attachment:
     return found
 
 
-def image_of(link: SharedChat, reply: UUID, position: int) -> ReplyImage:
+def image_of(link: SharedView, reply: UUID, position: int) -> ReplyImage:
     """Return an image that came with a reply of the branch. Raises `NotHere`."""
     images = ReplyImage.objects.select_related("file", "message")
     of_chat = images.filter(message__conversation=link.conversation_id)
@@ -51,16 +69,17 @@ def image_of(link: SharedChat, reply: UUID, position: int) -> ReplyImage:
     return found
 
 
-def _check(link: SharedChat, message: Message) -> None:
+def _check(link: SharedView, message: Message) -> None:
     """Raise `NotHere` if the message was deleted or is not on the branch."""
     if message.deleted_at or message.pk not in _path(_branch(link)):
         raise NotHere
 
 
-def _branch(link: SharedChat) -> ThreadPage:
+def _branch(link: SharedView) -> ThreadPage:
     """Return the branch without messages."""
     if link.message_id is None:
-        return link.conversation.standing()
+        standing: ThreadPage = link.conversation.standing()
+        return standing
     end = Message.objects.only(*Message.KNOWN_BY).get(pk=link.message_id)
     return ThreadPage(link.conversation, [], end)
 

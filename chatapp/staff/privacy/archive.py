@@ -213,6 +213,10 @@ def _about(person: User) -> dict[str, Any]:
                 "model": project.model,
                 "preset": project.preset.name if project.preset else None,
                 "created_at": project.created_at.isoformat(),
+                "members": [
+                    {"person_or_group": one.name, "may_add": one.may_add}
+                    for one in project.members.select_related("person", "group")
+                ],
             }
             for project in person.projects.select_related("preset")
         ],

@@ -17,6 +17,7 @@ from chatapp.accounts.staff import reviewers_only
 from chatapp.models import (
     Conversation,
     Opening,
+    ProjectMember,
     RequestSettings,
     Review,
     ReviewLabel,
@@ -61,6 +62,7 @@ def conversation_page(
         "names": names,
         "shared_with": _shared_with(found, names),
         "review": row.review or Review(conversation=found),
+        "is_shared": ProjectMember.objects.filter(target=found.project_id).exists(),
         "labels": ReviewLabel.objects.all(),
         "verdicts": Review.Verdict.choices,
         "notes": row.review.notes.select_related("author") if row.review else (),

@@ -11,7 +11,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp.accounts.staff import administrators_only
-from chatapp.models import SharedChat, User
+from chatapp.chat.project_members import remove
+from chatapp.db.primary_keys import parse_pk
+from chatapp.models import Project, ProjectMember, SharedChat, User
 from chatapp.models.library.sharing import kinds
 from chatapp.realtime.worker import worker
 
@@ -54,12 +56,15 @@ def shared(request: HttpRequest) -> HttpResponse:
     query: str = form.cleaned_data["q"] if form.is_valid() else ""
     sections = [(kind._meta.verbose_name_plural, *_found(kind, query)) for kind in kinds()]
     links, count = _links(query)
+    projects, project_count = _projects(query)
     context = {
         "form": form,
         "query": query,
         "sections": sections,
         "links": links,
         "link_count": count,
+        "projects": projects,
+        "project_count": project_count,
         "shown": SHOWN,
     }
     return render(request, "shared_items/shared.html", context)
@@ -78,6 +83,14 @@ def _links(query: str) -> tuple[list[SharedChat], int]:
     return list(links.with_names()[:SHOWN]), links.count()
 
 
+def _projects(query: str) -> tuple[list[Project], int]:
+    """Return the first shared projects with this name or owner, and how many there are."""
+    named = Q(user__username__icontains=query) | Q(name__icontains=query)
+    found = Project.objects.shared().filter(named).select_related("user")
+    members = found.prefetch_related("members__person", "members__group")
+    return list(members[:SHOWN]), found.count()
+
+
 @require_POST
 @administrators_only
 def revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
@@ -89,6 +102,21 @@ def revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
         messages.success(request, "Revoked. The link no longer works.")
     else:
         messages.error(request, "This is not shared any more.")
+    return redirect("shared-items")
+
+
+@require_POST
+@administrators_only
+def stop_project(request: HttpRequest) -> HttpResponse:
+    """Remove an entry of a project's members. It needs no password, since it only revokes."""
+    assert isinstance(request.user, User)
+    entries = ProjectMember.objects.select_related("target__user")
+    entry = entries.filter(pk=parse_pk(request.POST.get("entry", ""))).first()
+    if entry is None:
+        messages.error(request, "This is not shared any more.")
+    else:
+        remove(entry.target, entry, request.user)
+        messages.success(request, f"{entry.name}: “{entry.target}” is no longer shared.")
     return redirect("shared-items")
 
 

@@ -154,6 +154,10 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         },
         "": {"id", "user", "is_cancelled", "takes_back", "done", "total", "run_by"},  # of the job
     },
+    "chatapp.ProjectMember": {
+        "projects.json": {"person", "group", "may_add"},
+        "": {"id", "target"},
+    },
     "chatapp.SavedPrompt": {
         "prompts.json": {
             "id", "title", "command", "text", "version", "created_at", "updated_at", "deleted_at",

@@ -9,6 +9,7 @@ const FAILED = "The export couldn't be started. Try again in a moment.";
 
 // `fields` of the form say what is exported: pairs of name and value. `chat` is the address of a single one.
 export async function openExport(fields, chat = "") {
+  document.getElementById("export")?.remove();
   const address = `${document.getElementById("selection").getAttribute("action")}new/`;
   const dialog = await fetchDialog(chat ? `${address}?single` : address, "export").catch(() => null);
   if (!dialog) return tell(FAILED);
@@ -18,8 +19,16 @@ export async function openExport(fields, chat = "") {
   const prints = dialog.querySelector("[data-prints]");
   if (prints) prints.href = `${chat}print/`;
   form.addEventListener("submit", (event) => start(event, dialog));
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("close", focusAgain);
   dialog.showModal();
+}
+
+// Chromium gives the focus back to the message box, but keeps a selection that a click in the dialog made,
+// so that nothing could be typed.
+function focusAgain() {
+  const { activeElement: focused } = document;
+  focused.blur();
+  focused.focus({ preventScroll: true });
 }
 
 async function start(event, dialog) {
@@ -29,8 +38,8 @@ async function start(event, dialog) {
   const options = { method: "POST", body: new FormData(form), headers, redirect: "manual" };
   const answer = await fetch(form.action, options).catch(() => null);
   if (answer?.status === 204) {
-    form.submit();
     dialog.close();
+    form.submit();
   } else if (answer?.status === 201) {
     form.hidden = true;
     dialog.querySelector("[data-begun]").hidden = false;

@@ -176,6 +176,7 @@ def test_commands_act_on_the_page(slash: Slash, upstream: FakeUpstream) -> None:
     with slash.page.expect_download() as download:
         export.get_by_role("button", name="Export").click()
     assert download.value.suggested_filename == "Hello.md"
+    expect(export).to_be_hidden()
     slash.type("/archive")
     expect(slash.rows.first).to_contain_text("Archive this chat")
     slash.page.keyboard.press("Enter")

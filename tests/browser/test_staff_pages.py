@@ -34,6 +34,7 @@ from chatapp.models import (
 from chatapp.models.audit.actions import ACTIONS
 from chatapp.models.library.sharing import Level
 from chatapp.models.review.judging import judge_some
+from chatapp.models.sharing.shared_chats import Audience, Share
 from chatapp.upstream.wire.estimates import Estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
@@ -110,6 +111,9 @@ shared = SavedPrompt.start(people[0], title=long, command="w" * 40, text=long)
 people[0].groups.set(groups)
 for group in (*groups, None):
     shared.share(group, Level.EDIT, people[0])
+audience = Audience(people=people[1:], groups=groups, is_everyone=True)
+for days in (30, None):
+    Share(found[0][0].pk, audience, days=days).store(people[0])
 with transaction.atomic():
     for action in ACTIONS:
         audit.record(action, actor=olive, about=people[0], detail={{"reason": "Since " + long}})

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
 from chatapp.close_codes import CloseCode
-from chatapp.models import Conversation, Message, SharedChat, User
+from chatapp.models import Conversation, Installation, Message, SharedChat, User
 from chatapp.models.sharing.shared_chats import Audience, Share, ShareOptions
 from chatapp.realtime.worker import worker
 from tests.sharing.readers import ReaderTab
@@ -172,6 +173,35 @@ async def renew(_told: Message, _alice: User, _bob: User) -> None:
     link = await SharedChat.objects.select_related("conversation__user").aget()
     await database_sync_to_async(link.renew)()
     worker().shares_changed(link.conversation_id)
+
+
+async def test_an_open_tab_is_told_when_its_reader_leaves_the_group(
+    told: Message, alice: User, bob: User, bobs: Client
+) -> None:
+    team = await Group.objects.acreate(name="team")
+    await database_sync_to_async(team.user_set.add)(alice, bob)
+    share = Share(told.conversation_id, Audience(groups=[team]))
+    _, token = await database_sync_to_async(share.store)(alice)
+    async with ReaderTab(bobs, token, head=told.pk, ending="complete") as reader:
+        await joined(reader)
+        await database_sync_to_async(team.user_set.remove)(bob)
+        worker().recheck_access([bob.pk])
+        assert await reader.until_closed() == CloseCode.NOT_SHARED
+
+
+async def test_people_who_are_not_signed_in_are_told_when_public_links_are_forbidden(
+    tab: Tab, told: Message, alice: User, upstream: FakeUpstream
+) -> None:
+    await Installation.objects.aupdate_or_create(pk=1, defaults={"allows_public_links": True})
+    share = Share(told.conversation_id, Audience(is_public=True))
+    _, token = await database_sync_to_async(share.store)(alice)
+    async with ReaderTab(Client(), token, head=told.pk, ending="complete") as reader:
+        await joined(reader)
+        await tab.ask("And red?", **after(told))
+        await reader.until('data-ending="complete"')
+        await Installation.objects.aupdate(allows_public_links=False)
+        worker().recheck_access(None)
+        assert await reader.until_closed() == CloseCode.NOT_SHARED
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Alice's script asks the app to save what it sends and what it gets."""
 
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import openai
 import pytest
 from asgiref.sync import sync_to_async
+from django.test import Client
 from openai import AsyncOpenAI
 from pytest_django import Settings
 
@@ -18,6 +20,7 @@ from chatapp.models import (
     Message,
     ModelChoice,
     Prompt,
+    ReviewPolicy,
     Upstream,
     Usage,
     User,
@@ -229,3 +232,23 @@ async def test_nothing_is_saved_for_a_person_who_is_erased_meanwhile(
         assert [line async for line in response.iter_lines()]
     assert not await Conversation.objects.aexists()
     assert (await Usage.objects.aget()).user_id is None
+
+
+async def test_the_page_and_the_review_say_what_came_over_the_api(
+    script: AsyncOpenAI, upstream: FakeUpstream, alices: Client, olives: Client, alice: User
+) -> None:
+    upstream.script(*ANSWER)
+    await create(script, LONGER)
+    saved = await Conversation.objects.aget()
+
+    def pages() -> tuple[str, str]:
+        ReviewPolicy.objects.create(scope="all", begins_at=saved.created_at - timedelta(days=1))
+        olives.post(f"/review/{saved.pk}/open/", {"reason": "A sample"})
+        return (
+            alices.get(f"/c/{saved.pk}/").content.decode(),
+            olives.get(f"/review/{saved.pk}/").content.decode(),
+        )
+
+    for page in await sync_to_async(pages)():
+        assert page.count("over the API") == 1
+        assert page.count("Not known: a script sent this reply") == 1

@@ -32,7 +32,7 @@ def test_shared_prompts_are_listed_by_name_without_their_text(
     for query, found in (("stand", True), ("ALICE", True), ("zebra", False)):
         page = olives.get(PAGE, {"q": query}).text
         assert ("Stand-up" in page) == found
-        assert page.count("Nothing matches.") == (2 if found else 3)  # no preset or chat matches
+        assert page.count("Nothing matches.") == (3 if found else 4)  # by kind
 
 
 def test_stopping_is_recorded_and_keeps_the_prompt(olives: Client, prompt: SavedPrompt) -> None:

@@ -34,7 +34,7 @@ KEYWORDS = {
         preset assistant assistants agent agents persona gpt gpts custom role start
     """,
     "Sharing a chat": """
-        share shared sharing link links public read only snapshot live colleague team revoke expiry
+        share shared sharing link links public read only snapshot live colleague revoke expiry
     """,
     "Settings of a chat": """
         settings setting system instructions parameter parameters temperature seed schema json

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chatapp.models import Conversation, Message, User
+from chatapp.models import Conversation, Message, Project, User
 from chatapp.models.search.full_text import Hit, find
 from chatapp.models.search.search_entries import SAID, TITLE, first_id
 from chatapp.search.forms import SearchQuery, any_of
@@ -83,9 +83,9 @@ def _ids(wanted: SearchQuery, until: int | None) -> tuple[int, int]:
 
 def _projects(user: User, name: str) -> list[UUID]:
     """Return the projects with a word in their name that begins with `name`."""
-    wanted = fold(name)
+    wanted, open_projects = fold(name), Project.objects.open_to(user)
     return [
-        pk for pk, one in user.projects.values_list("pk", "name") if f" {wanted}" in f" {fold(one)}"
+        pk for pk, one in open_projects.values_list("pk", "name") if f" {wanted}" in f" {fold(one)}"
     ]
 
 

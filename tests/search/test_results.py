@@ -209,3 +209,17 @@ def test_the_project_filter_matches_only_own_projects(
     alice.projects.create(name="Nature")
     written(bob, connected, "Mine", "Of a sparrow")
     assert not search("project:nature", bob).found
+
+
+def test_a_member_finds_their_own_chats_in_a_shared_project_and_no_others(
+    search: Search, alice: User, bob: User, connected: Upstream
+) -> None:
+    nature = alice.projects.create(name="Nature")
+    nature.members.create(person=bob, may_add=True)
+    for person, text in ((alice, "Of a hawk"), (bob, "Of a sparrow")):
+        conversation = started_by(person, "Chat")
+        conversation.project = nature
+        answered(conversation, connected, text)
+    index_all()
+    found = messages(search("project:nature from:me", bob))
+    assert {message.content for message in found} == {"Of a sparrow"}

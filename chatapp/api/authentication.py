@@ -1,7 +1,5 @@
 """Authenticates a request by the personal access token in its Authorization header."""
 
-from ipaddress import IPv6Address, ip_address
-
 from django.http import HttpRequest
 
 from chatapp.accounts.adapter import AccountAdapter
@@ -10,6 +8,7 @@ from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
 from chatapp.models import AccessToken, Installation
 from chatapp.models.accounts.access_tokens import PREFIX, Scope
 from chatapp.realtime.completions.requests import SWITCHED_OFF
+from chatapp.sessions.networks import network_number
 from chatapp.sessions.rate_limits import allowances
 
 WRONG_AT_ONCE, WRONG_SECONDS = 60, 60  # wrong tokens that a network may send, in this process
@@ -58,6 +57,4 @@ def authenticate(request: HttpRequest, scope: Scope) -> AccessToken:
 
 
 def _network(request: HttpRequest) -> int:
-    """Return a number for the client's address; the same for the 2**64 that one has with IPv6."""
-    address = ip_address(AccountAdapter().get_client_ip(request))
-    return -(int(address) >> 64) - 1 if isinstance(address, IPv6Address) else int(address)
+    return network_number(AccountAdapter().get_client_ip(request))

@@ -16,6 +16,7 @@ from django.views.defaults import page_not_found
 
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
 from chatapp.models import NotHere, SharedChat, User
+from chatapp.sessions.networks import network_number
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ HEADERS = {
     "X-Robots-Tag": "noindex, nofollow",
 }
 
-# By address: of people who aren't signed in and try links that aren't open.
+# By network: of people who aren't signed in and try links that aren't open.
 misses = TokenBuckets(lambda: TokenBucket(MISSES_A_SECOND, MISSES_AT_ONCE))
 
 View = Callable[..., HttpResponseBase]
@@ -54,11 +55,6 @@ def reader_of(request: HttpRequest) -> User | None:
     return request.user if isinstance(request.user, User) else None
 
 
-def address_key(address: object) -> int:
-    """Return the key of an address in `misses`."""
-    return hash(str(address))
-
-
 def _response(
     view: View, request: HttpRequest, token: str, rest: dict[str, object]
 ) -> HttpResponseBase:
@@ -70,7 +66,7 @@ def _response(
             return page_not_found(request, Http404())
     if reader:
         return page_not_found(request, Http404())
-    if misses[address_key(request.META.get("REMOTE_ADDR"))].take() < 0:
+    if misses[network_number(request.META.get("REMOTE_ADDR", ""))].take() < 0:
         logger.warning("Too many shared links that are not open were tried from one address")
         response = render(request, "429.html", status=429)
         response.headers["Retry-After"] = str(RETRY_AFTER)

@@ -3,7 +3,6 @@
 The page's heartbeat is answered by the server's protocol before it gets here.
 """
 
-import asyncio
 import logging
 from contextlib import suppress
 from functools import cached_property
@@ -19,19 +18,24 @@ from django.db import Error
 
 from chatapp.chat.queries import uuid_of
 from chatapp.close_codes import CloseCode
-from chatapp.models import SharedChat
+from chatapp.models import Conversation, SharedChat
 from chatapp.realtime.viewers import WRITE, Write
 from chatapp.realtime.worker import worker
 from chatapp.sessions import validity
+from chatapp.sessions.networks import network_number
 from chatapp.sessions.origins import is_own_host, is_own_origin
 from chatapp.sessions.rate_limits import allowances
 from chatapp.sessions.validity import NotSignedIn
-from chatapp.sharing.access import address_key, misses
+from chatapp.sharing.access import misses
 
 logger = logging.getLogger(__name__)
 
 MAX_READERS = 5000  # in this process
 MAX_ENDING_LENGTH = 200
+
+
+class TooMany(Exception):
+    """Somebody who isn't signed in tries too many links."""
 
 
 class ReaderConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
@@ -54,6 +58,9 @@ class ReaderConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         checks = worker().readers.requested
         try:
             link = await self._link()
+        except TooMany:
+            await self.close(CloseCode.FLOOD)
+            return
         except Error as error:
             logger.warning("Rejected a reader because the database failed: %s", error)
             await self.close(CloseCode.TRY_AGAIN_LATER)
@@ -107,13 +114,13 @@ class ReaderConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _link(self) -> SharedChat | None:
         """Return the link if it is open to this reader."""
         token = self.scope["url_route"]["kwargs"]["token"]
-        address = (self.scope.get("client") or [""])[0]
-        if not misses[address_key(address)].has(1):
-            return None
         link: SharedChat | None
         link, self.user_id = await database_sync_to_async(_found)(token, self.session_key)
-        if link is None:
-            misses[address_key(address)].take()
+        if link is None and self.user_id is None:
+            network = network_number(str((self.scope.get("client") or [""])[0]))
+            if misses[network].take() < 0:
+                logger.warning("Too many shared links that are not open were tried by sockets")
+                raise TooMany
         return link
 
     def _has_too_many(self) -> bool:
@@ -129,9 +136,13 @@ class ReaderConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         readers = worker().readers
         try:
             await readers.join(self, link, uuid_of(head), ending)
-        except (Error, asyncio.CancelledError):
+        except Conversation.DoesNotExist:  # deleted just now
+            await self.close(CloseCode.NOT_SHARED)
+            return
+        except Error as error:
+            logger.warning("Sent a reader away because the database failed: %s", error)
             await self.close(CloseCode.TRY_AGAIN_LATER)
-            raise
+            return
         if self._is_closed:  # while it joined
             readers.leave(self)
         elif readers.requested != checks:  # something changed while it joined

@@ -1,0 +1,71 @@
+"""Import an export as the page's scripts do: upload it in parts, let it be read, then import it."""
+
+import asyncio
+import io
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from bench.driver import Browser
+
+POLL_SECONDS = 0.5
+GIVE_UP_SECONDS = 1800.0
+
+
+class Importing:
+    def __init__(self, browser: Browser) -> None:
+        self._client = browser.client
+        self._path = ""
+
+    async def upload(self, file: Path) -> None:
+        """Upload an export; the app begins to read it then."""
+        await self._client.get("/imports/")
+        with file.open("rb") as source:
+            size = source.seek(0, io.SEEK_END)
+            source.seek(0)
+            begun = await self._post("/imports/upload/", {"name": file.name, "size": str(size)})
+            told = begun.json()
+            [one] = told["files"]
+            while part := source.read(told["part"]):
+                offset = source.tell() - len(part)
+                await self._send(one["id"], part, offset)
+        self._path = (await self._post(f"/imports/read/{told['batch']}/", {})).json()["url"]
+
+    async def start(self) -> None:
+        """Import what was read."""
+        await self._post(f"{self._path}start/", {})
+
+    async def until_ended(self) -> None:
+        """Wait until the job has read the export, or stored it. Raises `RuntimeError`."""
+        async with asyncio.timeout(GIVE_UP_SECONDS):
+            while True:
+                told = await self._progress()
+                if told["has_ended"]:
+                    break
+                await asyncio.sleep(POLL_SECONDS)
+        if told["state"] != "done":
+            raise RuntimeError(f"the import has {told['state']}")
+
+    async def _progress(self) -> Any:
+        return (await self._client.get(f"{self._path}progress/")).raise_for_status().json()
+
+    async def _send(self, pk: str, part: bytes, offset: int) -> None:
+        headers = self._headers | {
+            "Upload-Offset": str(offset),
+            "Content-Type": "application/octet-stream",
+        }
+        path = f"/imports/files/{pk}/part/"
+        answer = await self._client.patch(path, content=part, headers=headers)
+        answer.raise_for_status()
+
+    async def _post(self, path: str, form: dict[str, str]) -> httpx.Response:
+        answer = await self._client.post(path, data=form, headers=self._headers)
+        if answer.status_code >= 400:
+            raise RuntimeError(answer.text)
+        return answer
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        token = self._client.cookies.get("csrftoken") or ""
+        return {"X-CSRFToken": token, "Origin": str(self._client.base_url).rstrip("/")}

@@ -11,10 +11,13 @@ from chatapp.imports.exports import Ownership, opened
 from chatapp.imports.figures import Preview
 from chatapp.imports.rows import bytes_of, chat_key
 from chatapp.models import Conversation, Import, ImportedChat, User
+from chatapp.models.platform.jobs import JobFailed
 from chatapp.transfer import Report, Skipped, SourceChat, read
 
 CHATS_AT_ONCE = 50  # looked up together
 STEP_SECONDS = 0.02
+MAX_CHATS = 200_000
+TOO_MANY = f"This export has more than {MAX_CHATS:,} chats. Split it, and import the parts."
 
 
 def preview(job: Import) -> Iterator[None]:
@@ -32,6 +35,8 @@ def preview(job: Import) -> Iterator[None]:
             else:
                 waiting.append(entry)
             job.done += 1
+            if job.done > MAX_CHATS:
+                raise JobFailed(TOO_MANY)
             if len(waiting) == CHATS_AT_ONCE:
                 _compare(figures, job.user, waiting)
                 waiting.clear()

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,9 @@ from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 NAMESPACE = uuid.UUID("5b0b6cd5-7a5c-4c43-9d0e-3c7c6f1f6a10")
 MAX_MODEL = 200
 MAX_TOOL_NAME = 200
+# Characters of all texts of a message; more would take long to show.
+MAX_PROMPT = 1_000_000
+MAX_REPLY = 8_000_000
 MAX_CHOICE = 2**15 - 1
 
 
@@ -149,6 +152,28 @@ def _cut(chat: uuid.UUID, one: Mapping[str, Any], now: datetime) -> ContextCut:
         is_lifted=one.get("is_lifted") is True,
         created_at=now,
     )
+
+
+def shortened(record: SourceMessage) -> SourceMessage:
+    """Return a message with as much of its texts as may be stored: itself, if that is all."""
+    left = MAX_PROMPT if record.role == "user" else MAX_REPLY
+    if bytes_of(record) <= left:
+        return record
+
+    def cut(said: str) -> str:
+        nonlocal left
+        kept = said[: max(0, left)]
+        left -= len(kept)
+        return kept
+
+    rounds = []
+    for one in record.rounds:
+        runs = [
+            replace(run, arguments=cut(run.arguments), result=cut(run.result))
+            for run in one.tool_runs
+        ]
+        rounds.append(SourceRound(cut(one.reasoning), cut(one.content), tuple(runs)))
+    return replace(record, rounds=tuple(rounds), error=cut(record.error))
 
 
 def bytes_of(record: SourceMessage) -> int:

@@ -28,6 +28,7 @@ from chatapp.imports.rows import (
     feedback_of,
     message_key,
     message_of,
+    shortened,
 )
 from chatapp.models import (
     Attachment,
@@ -57,6 +58,7 @@ CHANGED = ("stored_bytes", "cut_changes", "active_leaf", "updated_at")
 FILES_AT_ONCE = 20
 IN_TRASH = "It is in your trash here. Restore it and import again to bring what is new in it."
 ERASED = "You deleted it here, so it isn't brought back."
+TOO_LONG = "A message is very long, so only its beginning is here."
 TEMPORARY = "It was a temporary chat."
 NOT_STORED = "It could not be stored because of a fault in the app, which is in the server's log."
 KEPT = "{} What was imported before that is kept. You can go on later."
@@ -148,7 +150,7 @@ class StoredChat:
         self.conversation = conversation_of(key, self.job.user, chat, storer.now)
 
     def steps(self) -> Iterator[None]:
-        records = self._new_records()
+        records = [self._shortened(one) for one in self._new_records()]
         self.storer.take_room(sum(map(bytes_of, records)))
         batches = list(_batches(records))
         for number, batch in enumerate(batches, 1):
@@ -160,6 +162,12 @@ class StoredChat:
             self._store(batch, files, is_last=number == len(batches))
             if number < len(batches):
                 yield
+
+    def _shortened(self, record: SourceMessage) -> SourceMessage:
+        found = shortened(record)
+        if found is not record and found != record:
+            self.storer.result.reasons.add(TOO_LONG, self.chat.title)
+        return found
 
     def _new_records(self) -> list[SourceMessage]:
         """Return the messages that are not here, but for those that were deleted here."""

@@ -4,6 +4,7 @@ Refusals are sentences (422).
 """
 
 import re
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -24,6 +25,7 @@ from chatapp.realtime.worker import worker
 from chatapp.text.file_names import clean_file_name
 
 MAX_FILES = 50
+STOPPED = timedelta(minutes=2)  # without a part, after which an upload makes room for others
 MAX_UNENDED = 3  # imports of one person that wait or run at the same time
 SIZE = re.compile("[0-9]{1,15}")
 NOT_STORED = "The server can't store files at the moment. Try again in a while."
@@ -78,9 +80,10 @@ def _begun(person: User, files: list[tuple[str, int]]) -> list[ImportFile]:
     User.objects.select_for_update(no_key=True).get(pk=person.pk)
     if stopped := _stopped(person, files):
         return stopped
-    uploaded = person.import_files.aggregate(sum=models.Sum("size"))["sum"] or 0
     size, most = sum(size for _, size in files), settings.CHATAPP_IMPORT_BYTES
-    if uploaded + size > most:
+    if _uploaded_by(person) + size > most:
+        _waiting(person).filter(changed_at__lt=timezone.now() - STOPPED).erase()
+    if (uploaded := _uploaded_by(person)) + size > most:
         shown = filesizeformat(uploaded + size), filesizeformat(most)
         raise Refused(TOO_LARGE.format(*shown, DISCARD))
     batch, part = uuid4(), min(PART_BYTES, settings.CHATAPP_MAX_BODY_BYTES)
@@ -92,12 +95,20 @@ def _begun(person: User, files: list[tuple[str, int]]) -> list[ImportFile]:
     ]
 
 
+def _uploaded_by(person: User) -> int:
+    return person.import_files.aggregate(sum=models.Sum("size"))["sum"] or 0
+
+
+def _waiting(person: User) -> ImportFileQuerySet:
+    """Return files that are being uploaded, or whose upload has stopped."""
+    imported = Import.objects.filter(user=person).values("pk")
+    return ImportFile.objects.filter(user=person).exclude(batch__in=imported)
+
+
 def _stopped(person: User, files: list[tuple[str, int]]) -> list[ImportFile]:
     """Return the same files if their upload has stopped."""
-    imported = Import.objects.filter(user=person).values("pk")
-    waiting = ImportFile.objects.filter(user=person).exclude(batch__in=imported)
     batches: dict[UUID, list[ImportFile]] = {}
-    for one in waiting.order_by("position"):
+    for one in _waiting(person).order_by("position"):
         batches.setdefault(one.batch, []).append(one)
     for found in batches.values():
         if [(one.name, one.size) for one in found] == files:

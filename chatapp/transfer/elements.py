@@ -20,6 +20,8 @@ MAX_BYTES = 64 * 2**20  # of one chat
 # What little JSON can become in memory is bounded by these; a long chat has about 100,000 of each.
 MAX_BRACKETS = 1_000_000
 MAX_COMMAS = 4_000_000
+# Larger ones are decoded piece by piece: a decoder that keeps the GIL would hold up all threads.
+LARGE_BYTES = 4 * 2**20
 MAX_DIGITS = 400  # of an integer; no float is larger
 
 TOO_LARGE = "It is larger than 64 MB."
@@ -166,6 +168,8 @@ def decoded(element: bytes) -> Any:
     brackets = element.count(b"{") + element.count(b"[")
     if brackets > MAX_BRACKETS or element.count(b",") > MAX_COMMAS:
         return Broken(TOO_COMPLEX)
+    if len(element) > LARGE_BYTES and not isinstance(found := _decoded_deep(element), Broken):
+        return found
     try:
         return _DECODER.decode(element)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

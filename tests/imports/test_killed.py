@@ -11,7 +11,7 @@ from tests.imports.uploading import many
 from tests.support.live import Site
 from tests.support.program import WAIT_SECONDS
 
-CHATS = 2000
+CHATS = 400
 COUNTED = """
 import django, json
 django.setup()

@@ -14,6 +14,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from chatapp.accounts.erasing import erase
+from chatapp.imports import previewing
+from chatapp.imports.uploads import STOPPED
 from chatapp.models import Conversation, Import, ImportFile, User
 from chatapp.models.files import storage
 from chatapp.models.files.import_files import KEPT
@@ -120,6 +122,9 @@ def test_uploads_are_limited_per_person(alices: Client, settings: Settings) -> N
     answer = alices.post("/imports/upload/", {"name": "b.json", "size": "9"})
     assert answer.status_code == 422
     assert "Discard earlier imports" in answer.content.decode()
+    ImportFile.objects.update(changed_at=timezone.now() - STOPPED)
+    begun(alices, name="b.json")
+    assert ImportFile.objects.get().name == "b.json"
 
 
 def test_few_imports_of_a_person_run_at_the_same_time(alices: Client) -> None:
@@ -147,7 +152,7 @@ def database(*chats: tuple[str, str]) -> bytes:
     file = sqlite3.connect(":memory:")
     file.execute("CREATE TABLE user (id TEXT, email TEXT)")
     file.execute("CREATE TABLE chat (id TEXT, user_id TEXT, title TEXT, chat TEXT)")
-    messages = '{"messages": [{"role": "user", "content": "Hi", "id": "m1"}]}'
+    messages = '{"models": ["m"], "messages": [{"role": "user", "content": "Hi", "id": "m1"}]}'
     for title, address in chats:
         file.execute("INSERT INTO user VALUES (?, ?)", [address, address])
         file.execute("INSERT INTO chat VALUES (?, ?, ?, ?)", [title, address, title, messages])
@@ -217,6 +222,13 @@ def test_hostile_files_get_a_sentence(alices: Client, make: Any) -> None:
     job = previewed(alices, io.BytesIO(make()))
     assert job.state in (JobState.FAILED, JobState.DONE)
     assert not Conversation.objects.exists()
+
+
+def test_an_export_of_too_many_chats_is_refused(
+    alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(previewing, "MAX_CHATS", 2)
+    assert "more than" in previewed(alices, json_file(many(3))).problem
 
 
 def test_what_could_be_read_of_damaged_exports_is_kept(alice: User, alices: Client) -> None:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from PIL import Image
 from pytest_django import Settings
 
+from chatapp.imports.storing import TOO_LONG
 from chatapp.models import (
     Attachment,
     AuditEvent,
@@ -194,6 +195,16 @@ def test_what_was_deleted_here_is_not_brought_back(alice: User, alices: Client) 
         *("Chat 1", "Chat 2", "Bread"),
     }
     assert outline(chat) == [("user", "Question 2")]
+
+
+def test_very_long_messages_are_shortened(
+    alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatapp.imports.rows.MAX_PROMPT", 10)
+    monkeypatch.setattr("chatapp.imports.rows.MAX_REPLY", 5)
+    job = imported(alices, json_file([gpt_turn()]))
+    assert outline(chat_of(alice)) == [("user", "How long d"), ("assistant", "About")]
+    assert job.result["reasons"][TOO_LONG] == [2, ["Bread"]]
 
 
 def test_folders_become_projects_if_that_is_chosen(alice: User, alices: Client) -> None:

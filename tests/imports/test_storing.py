@@ -352,6 +352,22 @@ def test_imported_messages_are_found_by_search(alice: User, alices: Client) -> N
     assert b"Bread" in alices.get("/search/", {"q": "dough"}).content
 
 
+def test_reviewers_see_where_a_chat_was_imported_from(alice: User, alices: Client) -> None:
+    imported(alices, json_file([gpt_turn()]))
+    rita = signed_in(User.objects.create_user("rita", reviews=True, is_staff=True))
+    page = rita.get(f"/review/{chat_of(alice).pk}/").content.decode()
+    assert "Imported from ChatGPT on" in page
+    assert "About an hour." not in page  # before it is opened with a reason
+
+
+def test_imported_replies_have_no_usage(alice: User, alices: Client) -> None:
+    imported(alices, json_file([gpt_turn()]))
+    chat = Conversation.objects.with_usage().get(pk=chat_of(alice).pk)
+    assert (chat.reply_count, chat.total_tokens, chat.total_cost) == (0, 0, 0)
+    page = " ".join(alices.get(chat.get_absolute_url()).content.decode().split())
+    assert "None: it was imported, or copied from another chat." in page
+
+
 def test_retention_counts_from_the_import(alice: User, alices: Client) -> None:
     old = gpt_turn(create_time=1_400_000_000, update_time=1_400_000_000)
     imported(alices, json_file([old]))

@@ -2,8 +2,8 @@ r"""Puts untrusted text into a Markdown document, so that it can't change what i
 
 `contained` keeps the Markdown of an answer as the model wrote it, except that raw HTML is escaped
 (`\<div>`) outside of code, that images become links, and that a fence which was never closed is
-closed. It works line by line like a reader of CommonMark. Where that is not sure what a reader will
-take for code, it escapes.
+closed. It works line by line, and asks a reader of CommonMark about the result. Where it is not
+sure what a reader will take for code, it escapes; if nothing helps, the whole text becomes code.
 """
 
 import re
@@ -11,6 +11,11 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from chatapp.rendering.markdown.blocks import Block, split
+from chatapp.rendering.markdown.commonmark import to_html
+
+MAX_PARSED = 100_000  # characters; parsing holds the interpreter
+RAW_HTML = "<!-- raw HTML omitted -->"  # what the parser writes in its place
+_END = "end"
 
 # What may begin raw HTML or an image, which a reader would load, after backslashes.
 _RISKY = re.compile(r"(\\*)(?:<(?=[A-Za-z/!?])|!(?=\[))")
@@ -53,10 +58,21 @@ def contained(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if not (_RISKY.search(text) or "```" in text or "~~~" in text):
         return text
-    blocks = split(text)
-    if not _RISKY.search(text) and not (blocks and _is_open(blocks[-1])):
+    if len(text) <= MAX_PARSED and not _RISKY.search(text) and _is_inert(text):
         return text
-    return "\n".join(map(_contained, blocks)).strip("\n")
+    blocks = split(text)
+    is_long = len(text) > MAX_PARSED
+    for keeps_nested in (False,) if is_long else (True, False):
+        result = "\n".join(_contained(block, keeps_nested) for block in blocks).strip("\n")
+        if is_long or _is_inert(result):
+            return result
+    return fenced(text)
+
+
+def _is_inert(text: str) -> bool:
+    """Whether a reader of CommonMark finds no raw HTML in the text, and its end where it ends."""
+    html = to_html(f"{text}\n\n# {_END}\n")
+    return RAW_HTML not in html and html.endswith(f"<h1>{_END}</h1>\n")
 
 
 def _address(address: str) -> str:
@@ -66,11 +82,12 @@ def _address(address: str) -> str:
 def _is_open(block: Block) -> bool:
     if block.kind == "rest":
         return True
-    is_closed = len(block.lines) > 1 and block.closes_fence(block.lines[-1].rstrip("\n"))
-    return block.kind == "fence" and not is_closed
+    if block.kind != "fence":
+        return False
+    return len(block.lines) == 1 or not block.closes_fence(block.lines[-1].rstrip("\n"))
 
 
-def _contained(block: Block) -> str:
+def _contained(block: Block, keeps_nested: bool) -> str:
     if block.kind == "rest":  # too much to look at line by line
         return fenced(block.source) + "\n"
     if block.kind == "fence":
@@ -78,16 +95,21 @@ def _contained(block: Block) -> str:
         return f"{source}{block.fence}\n" if _is_open(block) else source
     if block.kind == "indented":
         return block.source
-    return "".join(_without_html(block))
+    return "".join(_without_html(block, keeps_nested))
 
 
-def _without_html(block: Block) -> Iterator[str]:
-    """Yield the block's lines with `<` escaped where it may begin raw HTML."""
-    may_nest = block.kind in ("list", "quote")
+def _without_html(block: Block, keeps_nested: bool) -> Iterator[str]:
+    """Yield the block's lines with `<` escaped where it may begin raw HTML.
+
+    `keeps_nested` says whether fences in lists and quotes are left as they are.
+    """
+    may_nest = keeps_nested and block.kind in ("list", "quote")
     fence, is_unsure = "", False
     for line in block.lines:
         found = _NESTED.match(line.rstrip("\n")) if may_nest else None
-        if fence and not (_MARKED.match(line) and found is None):
+        # A fence ends with its list or quote, whose lines are indented or marked.
+        is_within = line[0] in " \t>\n" and not _MARKED.match(line)
+        if fence and (is_within or found):
             bare = line.strip(" \t>\n")
             fence = "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
             yield line

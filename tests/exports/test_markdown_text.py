@@ -31,6 +31,7 @@ PARTS = (
 def test_what_follows_a_text_is_never_part_of_it(text: str) -> None:
     html = to_html(f"{contained(text)}\n\n## After\n")
     assert html.endswith("<h2>After</h2>\n")
+    assert "raw HTML omitted" not in html
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
@@ -47,6 +48,7 @@ def test_contained_text_stays_as_it_is_the_second_time(text: str) -> None:
         ("```html\n<b>\n```", "```html\n<b>\n```"),
         ("```\nnever closed", "```\nnever closed\n```"),
         ("- x\n\n  ```\n  <b>\n  ```\n", "- x\n\n  ```\n  <b>\n  ```"),
+        ("```\nx\n```\n- one\n- two", "```\nx\n```\n- one\n- two"),
         ("<!-- all that follows", "\\<!-- all that follows"),
         ("`a\nb` <i> `c`", "`a\nb` \\<i> `c`"),
         ("![pixel](https://tracker.example/)", "\\![pixel](https://tracker.example/)"),

@@ -265,6 +265,17 @@ def test_parts_that_arrived_without_being_counted_are_deleted(
     assert storage.names_in(storage.IMPORTS) == []
 
 
+def test_old_reports_lose_their_titles(alices: Client) -> None:
+    job = imported(alices, json_file([gpt_turn(), {"mapping": {}, "title": "Empty one"}]))
+    waiting = previewed(alices, json_file(many(1)))
+    Import.objects.update(ended_at=timezone.now() - KEPT)
+    clean_up()
+    job.refresh_from_db()
+    assert (job.preview, job.result["reasons"]) == ({}, {"It has no messages.": [1, []]})
+    assert b"Undo this import" in alices.get(f"/imports/{job.pk}/").content
+    assert not Import.objects.filter(pk=waiting.pk).exists()
+
+
 def test_a_discarded_import_leaves_nothing(alices: Client) -> None:
     job = previewed(alices, json_file([gpt_turn()]))
     alices.post(f"/imports/{job.pk}/discard/")

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 from django.db import models
 from django.urls import reverse
+from django.utils import timezone
 
 from chatapp.models import audit
-from chatapp.models.files.import_files import ImportFile, ImportFileQuerySet
-from chatapp.models.platform.jobs import Job, JobState
+from chatapp.models.files.import_files import KEPT, ImportFile, ImportFileQuerySet
+from chatapp.models.platform.jobs import UNENDED, Job, JobState
 
 FORMAT_LENGTH = 10
 
@@ -24,6 +25,25 @@ class Phase(models.TextChoices):
     STORED = "stored", "Imported"
     UNDOING = "undoing", "Undoing"
     UNDONE = "undone", "Undone"
+
+
+class ImportQuerySet(models.QuerySet["Import"]):
+    def forget_one(self) -> bool:
+        """Delete the titles in the report of an old import, which is deleted if it stored nothing.
+
+        Return whether there was one.
+        """
+        ended = self.exclude(state__in=UNENDED).filter(ended_at__lt=timezone.now() - KEPT)
+        job = ended.exclude(preview={}).first()
+        if job is None:
+            return False
+        if not job.result:
+            job.delete()
+            return True
+        reasons = job.result.get("reasons", {})
+        job.result["reasons"] = {sentence: [count, []] for sentence, (count, _) in reasons.items()}
+        self.filter(pk=job.pk).update(preview={}, result=job.result)
+        return True
 
 
 class Import(Job):
@@ -39,7 +59,7 @@ class Import(Job):
         default=False, help_text="Cancelling deletes what was stored so far."
     )
 
-    objects: ClassVar[models.Manager["Import"]] = models.Manager()
+    objects: ClassVar[ImportQuerySet] = models.Manager.from_queryset(ImportQuerySet)()  # type: ignore[assignment]
 
     class Meta(Job.Meta):
         abstract = False

@@ -90,7 +90,7 @@ class Here:
 def here_of(user: User, chats: Sequence[SourceChat]) -> Here:
     keys = [chat_key(user, chat) for chat in chats]
     imported = ImportedChat.objects.filter(imported_by__user=user).in_bulk(keys)
-    stored = Conversation.objects.filter(user=user, pk__in=keys).order_by()
+    stored = Conversation.objects.filter(user=user, pk__in=list(imported)).order_by()
     # Of our own exports, the chats themselves may be here.
     own = [id for chat in chats if chat.source == "chatapp" and (id := _uuid(chat.source_id))]
     originals = Conversation.objects.filter(user=user, pk__in=own, trashed_at=None).order_by()

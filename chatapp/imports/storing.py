@@ -8,7 +8,7 @@ interrupted goes on with the next one.
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -72,6 +72,7 @@ def store(job: Import) -> Iterator[None]:
         for number, found in enumerate(read(files, ownership.format)):
             if number < job.done:  # by a run that was interrupted
                 continue
+            yield  # to rest between reading and storing
             entry = ownership.checked(found)
             if isinstance(entry, Skipped):
                 storer.skip(entry.reason, entry.title)
@@ -151,11 +152,11 @@ class StoredChat:
 
     def steps(self) -> Iterator[None]:
         records = [self._shortened(one) for one in self._new_records()]
-        self.storer.take_room(sum(map(bytes_of, records)))
         batches = list(_batches(records))
+        self.storer.take_room(sum(batch.size for batch in batches))
         for number, batch in enumerate(batches, 1):
             files = Read()
-            for record in batch:
+            for record in batch.records:
                 key = message_key(self.key, record.source_id)
                 reasons = self.storer.result.reasons
                 yield from self.storer.files.steps(record, key, self.chat.title, files, reasons)
@@ -187,15 +188,16 @@ class StoredChat:
                 present.add(pk)
         return found
 
-    def _store(self, records: Sequence[SourceMessage], files: Read, *, is_last: bool) -> None:
+    def _store(self, batch: "Batch", files: Read, *, is_last: bool) -> None:
         """Store some messages, and what belongs to the chat with the first and the last of them."""
+        records = batch.records
         with transaction.atomic():
             if self.is_here:
                 held = Conversation.objects.filter(pk=self.key, user=self.job.user)
                 self.conversation = held.select_for_update(no_key=True).get()
             else:
                 self.storer.filing.file(self.conversation, self.chat)
-            self.conversation.stored_bytes += sum(map(bytes_of, records))
+            self.conversation.stored_bytes += batch.size
             if is_last:
                 self._complete()
             if self.is_here:
@@ -287,17 +289,31 @@ class StoredChat:
             result.longer += 1
 
 
-def _batches(records: Sequence[SourceMessage]) -> Iterator[list[SourceMessage]]:
+@dataclass(slots=True)
+class Batch:
+    """Messages that are stored in one transaction."""
+
+    records: list[SourceMessage] = field(default_factory=list)
+    size: int = 0  # bytes
+    files: int = 0
+
+    def add(self, record: SourceMessage, size: int) -> bool:
+        """Add a message of so many bytes, if there is room; return whether there was."""
+        is_full = len(self.records) == MESSAGES_AT_ONCE or self.files >= FILES_AT_ONCE
+        if self.records and (is_full or self.size + size > BYTES_AT_ONCE):
+            return False
+        self.records.append(record)
+        self.size += size
+        self.files += len(record.files)
+        return True
+
+
+def _batches(records: Sequence[SourceMessage]) -> Iterator[Batch]:
     """Cut the messages of a chat into pieces for short transactions; there is at least one."""
-    batch: list[SourceMessage] = []
-    size = files = 0
+    batch = Batch()
     for record in records:
-        grown = size + bytes_of(record)
-        is_full = len(batch) == MESSAGES_AT_ONCE or grown > BYTES_AT_ONCE or files >= FILES_AT_ONCE
-        if batch and is_full:
+        size = bytes_of(record)
+        if not batch.add(record, size):
             yield batch
-            batch, size, files = [], 0, 0
-        batch.append(record)
-        size += bytes_of(record)
-        files += len(record.files)
+            batch = Batch([record], size, len(record.files))
     yield batch

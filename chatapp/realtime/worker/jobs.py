@@ -1,9 +1,9 @@
 """Runs background jobs, a few at a time, in threads of their own.
 
 The code that runs a kind of job is in a higher layer and registers itself. It is a generator: after
-each `yield`, when a step of a few hundredths of a second is done, the thread rests, longer while
-replies are streaming here. The generator is closed when the process stops, when the job is
-cancelled, or when another process has taken it up.
+each `yield`, when a step of a few hundredths of a second is done, the thread rests if replies are
+streaming here. The generator is closed when the process stops, when the job is cancelled, or when
+another process has taken it up.
 """
 
 import logging
@@ -31,8 +31,7 @@ logger = logging.getLogger(__name__)
 THREADS = 2
 LOOK_SECONDS = 5.0  # between checks for jobs that other processes left
 SAVE_SECONDS = 0.5  # between checks whether the job was cancelled or lost; these save the progress
-REST = 0.1  # pause this many times as long as a step took
-BUSY_REST = 2.0  # while replies are streaming, to leave them their CPU
+REST = 2.0  # while replies are streaming, pause this many times as long as a step took
 STOP_SECONDS = 10.0
 BROKEN = "Something went wrong on the server. Try again, or tell your administrator."
 
@@ -139,7 +138,8 @@ class Jobs:
                 if now - saved_at > SAVE_SECONDS:
                     job.advance()
                     saved_at = now
-                if self._stopping.wait((BUSY_REST if self._is_busy() else REST) * (now - began_at)):
+                rest = REST * (now - began_at) if self._is_busy() else 0
+                if self._stopping.wait(rest):
                     return False
                 began_at = time.monotonic()
             job.advance()

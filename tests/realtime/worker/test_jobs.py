@@ -234,12 +234,12 @@ def test_threads_run_new_jobs_and_leave_unfinished_ones_when_they_stop(
     assert (job.state, job.run_by) == (JobState.WAITING, None)
 
 
-def test_a_job_rests_longer_while_replies_are_streaming(
+def test_a_job_rests_while_replies_are_streaming(
     alice: User,
     errands: Kinds,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(jobs, "BUSY_REST", 1e9)
+    monkeypatch.setattr(jobs, "REST", 1e9)
     busy = Jobs(alive().pk, is_busy=lambda: True)
     errands[Errand] = counting
     job = Errand.objects.create(user=alice)

@@ -38,6 +38,8 @@ COMMANDS = (
     Command("Help", "help", "help", also="how manual about"),
     Command("Prompts", "pencil", "prompts", also="saved library templates slash commands"),
     Command("Presets", "book-open", "presets", also="system prompt assistants agents library"),
+    Command("Import chats", "download", "imports", also="chatgpt claude openwebui librechat bring"),
+    Command("Exports", "download", "exports", also="download markdown pdf json html csv backup"),
     Command("Shared links", "link", "shared-links", also="share chats public revoke"),
     Command("Archive", "archive", presses=_folder("archive"), also="archived conversations list"),
     Command("Trash", "trash", presses=_folder("trash"), also="deleted conversations restore bin"),

@@ -195,7 +195,7 @@ class Completion:
         chat, person = self.request.asked.chat, self.request.asked.person
         if chat is None or not self.saves:
             return
-        # Locked before it is booked: whoever is erased meanwhile must not get a new chat.
+        # Locked before it is booked: a person who is erased meanwhile must not get a new chat.
         if User.objects.select_for_update().filter(pk=person).exists():
             chat.store(person, self._answer)
 

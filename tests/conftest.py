@@ -25,7 +25,7 @@ from chatapp.realtime.worker import shut_down
 from chatapp.sessions.rate_limits import allowances
 from tests.support import emptied, kinds, profile, timings
 from tests.support.certificates import Authority
-from tests.support.clock import clock  # noqa: F401 - a fixture
+from tests.support.clock import clock, one_minute  # noqa: F401 - fixtures
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Site
 from tests.support.tab import Tab

@@ -158,6 +158,7 @@ async def test_a_person_has_one_rate_for_pages_and_scripts(
     assert int(response.headers["retry-after"]) > 0
 
 
+@pytest.mark.usefixtures("one_minute")
 async def test_limits_hold_and_say_when_they_reset(
     http: httpx.AsyncClient, offered: Upstream, secret: str, upstream: FakeUpstream
 ) -> None:

@@ -258,7 +258,7 @@ def test_a_deletion_is_undone_by_keyboard(talk: Tab, desk: Desk) -> None:
     beside = desk.open(talk.page.url.removeprefix(desk.url))
     prompts(talk).first.get_by_role("button", name="More actions for this prompt").focus()
     talk.page.keyboard.press("Enter")
-    expect(talk.page.get_by_role("menuitem", name="Fork from here")).to_be_focused()
+    expect(talk.page.get_by_role("menuitem", name="Copy as Markdown")).to_be_focused()
     talk.page.keyboard.press("End")
     expect(talk.page.get_by_role("menuitem", name="Delete")).to_be_focused()
     talk.page.keyboard.press("Enter")

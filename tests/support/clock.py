@@ -2,10 +2,13 @@
 
 import datetime as real
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Self
 
 import pytest
 from django.utils import timezone
+
+from chatapp.models.billing import budget_accounts
 
 HOUR = 3600
 Step = Callable[[float], None]
@@ -27,3 +30,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Step:
 
     monkeypatch.setattr(timezone, "datetime", Clock)
     return step
+
+
+@pytest.fixture
+def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep limits on replies a minute in the same minute, however long the test takes."""
+    now = timezone.now()
+    monkeypatch.setattr(budget_accounts, "timezone", SimpleNamespace(now=lambda: now))

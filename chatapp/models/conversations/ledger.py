@@ -20,7 +20,7 @@ from chatapp.models.conversations.messages import Message
 AT_ONCE = 1000
 
 
-@after_migrate("Usage", "day")
+@after_migrate("DailyUsage", "requests")  # the last column of the sums
 def after_migrating(connection: BaseDatabaseWrapper) -> None:
     rollup.make_triggers(connection)
     while complete():

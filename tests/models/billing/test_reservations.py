@@ -471,6 +471,7 @@ def test_a_hold_that_could_not_be_saved_is_rolled_back(
     assert other.output == OUTPUT
 
 
+@pytest.mark.usefixtures("one_minute")
 @pytest.mark.parametrize("measure", [Measure.AT_ONCE, Measure.A_MINUTE])
 def test_limits_on_the_number_of_replies_never_end_an_admitted_one(
     carol: User, model: ModelChoice, measure: Measure

@@ -423,6 +423,7 @@ async def test_if_the_budget_allows_no_fallback_the_first_error_stays(
     assert not spare.chat_requests
 
 
+@pytest.mark.usefixtures("one_minute")
 @pytest.mark.parametrize("measure", ["at_once", "a_minute"])
 async def test_a_reply_counts_once_for_a_limit_on_both_models(
     tab: Tab, upstream: FakeUpstream, second: Upstream, measure: str

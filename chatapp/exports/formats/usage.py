@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
@@ -11,6 +12,7 @@ from chatapp.models import Usage
 from chatapp.text.spreadsheets import csv_line, in_dollars
 
 CHATS_AT_ONCE = 100
+KINDS = {Usage.Kind.SUMMARY: "summary"}  # as people know it
 COLUMNS = (
     "booked_at",
     "kind",
@@ -46,6 +48,12 @@ def _rows(reading: Reading, chats: Sequence[UUID]) -> Iterator[bytes]:
     of_these = existing | Q(pk__in=titles) | Q(conversation__in=titles)
     found = Usage.objects.filter(of_these).order_by("booked_at", "pk")
     columns = ("message__conversation", "conversation", "pk", *COLUMNS)
-    for of_message, of_summary, pk, *values, cost in found.values_list(*columns).iterator(500):
+    for of_message, of_summary, pk, *row in found.values_list(*columns).iterator(500):
         chat = of_message or of_summary or pk
-        yield csv_line((str(chat), titles.get(chat, ""), *values, in_dollars(cost)))
+        yield csv_line((str(chat), titles.get(chat, ""), *usage_row(row)))
+
+
+def usage_row(row: Sequence[Any]) -> tuple[Any, ...]:
+    """Return values of `COLUMNS` as a spreadsheet shows them."""
+    booked_at, kind, *values, cost = row
+    return booked_at, KINDS.get(kind, kind), *values, in_dollars(cost)

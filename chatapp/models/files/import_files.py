@@ -80,7 +80,7 @@ class ImportFile(models.Model):
 
 
 class _Parts(io.RawIOBase):
-    """Reads a file from its parts, one of which is in memory."""
+    """Reads a file from its parts, with one part in memory at a time."""
 
     def __init__(self, file: ImportFile) -> None:
         self._file = file

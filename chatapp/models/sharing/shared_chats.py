@@ -1,6 +1,6 @@
 """Shared chats: links to a read-only page of a chat, for an audience.
 
-A link contains a random token, of which only a hash is stored. It shows one branch: up to a message
+A link contains a random token; only its hash is stored. It shows one branch: up to a message
 (a snapshot), or the one that the owner reads (a live view). Every lookup starts from the token and
 the person who opens it, so it ends at once with its expiry, its audience, its chat or its owner's
 account, and what is not open does not exist.
@@ -167,7 +167,7 @@ class SharedChat(models.Model):
 
     @property
     def audience_kinds(self) -> list[str]:
-        """The same without the names of people and groups."""
+        """For whom it is, without the names of people and groups."""
         entries = list(self.audience.all())
         people = sum(one.person is not None for one in entries)
         groups = sum(one.group is not None for one in entries)

@@ -1,0 +1,125 @@
+"""The small files of a person's archive: their account, projects, shared links, imports, and what
+staff opened of their chats."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from allauth.socialaccount.models import SocialAccount
+
+from chatapp.models import Import, Memory, Project, SharedChat, User
+from chatapp.staff.privacy.queries import all_staff_accesses
+
+
+def archived_account(person: User) -> dict[str, Any]:
+    """Return the contents of the files by name, to be written as JSON."""
+    projects = person.projects.select_related("preset")
+    return {
+        "account.json": _account(person),
+        "projects.json": [_project(one) for one in projects],
+        "shared_links.json": [_shared_link(one) for one in SharedChat.objects.of(person)],
+        "imports.json": [_import(one) for one in person.imports.all()],
+        "opened.json": list(_staff_accesses(person)),
+    }
+
+
+def _account(person: User) -> dict[str, Any]:
+    memory = Memory.objects.filter(user=person)
+    return {
+        "username": person.username,
+        "first_name": person.first_name,
+        "last_name": person.last_name,
+        "email": person.email,
+        "roles": person.roles,
+        "groups": [group.name for group in person.groups.order_by("name")],
+        "joined_at": person.date_joined.isoformat(),
+        "seen_at": _moment(person.seen_at),
+        "signed_in_at": _moment(person.last_login),
+        "finishes_replies": person.finishes_replies,
+        "memory": memory.values("about", "answers", "is_on").first(),
+        "organisation": [one.extra_data for one in SocialAccount.objects.filter(user=person)],
+        "devices": [
+            {
+                "name": one.name,
+                "agent": one.agent,
+                "address": one.address,
+                "began_at": one.began_at.isoformat(),
+                "seen_at": one.seen_at.isoformat(),
+            }
+            for one in person.devices.living()
+        ],
+        "access_tokens": [
+            {
+                "name": one.name,
+                "last_characters": one.last_characters,
+                "scopes": one.scopes,
+                "created_at": one.created_at.isoformat(),
+                "expires_at": _moment(one.expires_at),
+                "last_used_at": _moment(one.last_used_at),
+            }
+            for one in person.access_tokens.all()
+        ],
+    }
+
+
+def _project(project: Project) -> dict[str, Any]:
+    return {
+        "name": project.name,
+        "instructions": project.instructions,
+        "model": project.model,
+        "preset": project.preset.name if project.preset else None,
+        "created_at": project.created_at.isoformat(),
+        "members": [
+            {"person_or_group": one.name, "may_add": one.may_add}
+            for one in project.members.select_related("person", "group")
+        ],
+    }
+
+
+def _shared_link(link: SharedChat) -> dict[str, Any]:
+    return {
+        "id": str(link.pk),
+        "conversation": str(link.conversation_id),
+        "message": str(link.message_id) if link.message_id else None,
+        "audience": link.audience_names,
+        "is_public": link.is_public,
+        "shows_reasoning": link.shows_reasoning,
+        "shows_tools": link.shows_tools,
+        "shows_files": link.shows_files,
+        "shows_author": link.shows_author,
+        "last_characters": link.last_characters,
+        "created_at": link.created_at.isoformat(),
+        "expires_at": _moment(link.expires_at),
+        "last_used_at": _moment(link.last_used_at),
+    }
+
+
+def _import(job: Import) -> dict[str, Any]:
+    return {
+        "name": job.name,
+        "source": job.source,
+        "state": job.state,
+        "phase": job.phase,
+        "problem": job.problem,
+        "created_at": job.created_at.isoformat(),
+        "started_at": _moment(job.started_at),
+        "ended_at": _moment(job.ended_at),
+        "makes_projects": job.makes_projects,
+        "preview": job.preview,
+        "result": job.result,
+    }
+
+
+def _staff_accesses(person: User) -> Iterator[dict[str, Any]]:
+    for access in all_staff_accesses(person):
+        yield {
+            "at": access.at.isoformat(),
+            "who": access.who,
+            "what": access.words,
+            "conversation": access.target,
+            "reason": access.reason,
+        }
+
+
+def _moment(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None

@@ -7,7 +7,7 @@ from chatapp.imports.storing import store
 from chatapp.models import Import
 from chatapp.models.imports.imports import Phase
 from chatapp.models.imports.undoing import undo
-from chatapp.realtime.worker import worker
+from chatapp.realtime.worker import list_changed
 from chatapp.realtime.worker.jobs import register
 
 
@@ -27,7 +27,7 @@ def _with_lists(job: Import, steps: Iterator[None]) -> Iterator[None]:
     try:
         yield from steps
     finally:
-        worker().list_changed(job.user_id)
+        list_changed(job.user_id)
 
 
 register(Import, steps)

@@ -32,8 +32,10 @@ def test_a_person_imports_their_chats_and_undoes_it(
     page.get_by_text("It has no messages.").click()
     expect_to_fit(page)
     expect_accessible(page)
+    tab = sit_down(alice, phone=phone).open()
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", name="Imported chats")).to_be_visible()
+    expect(tab.page.locator("nav[aria-label=Conversations] a", has_text="Chat 1")).to_be_attached()
     expect_to_fit(page)
     expect_accessible(page)
     report = page.url

@@ -2,11 +2,16 @@
 
 import io
 import json
+import os
+import re
 import time
+from html import unescape
+from signal import SIGKILL
 from typing import Any
 
 import httpx
 
+from chatapp.realtime.worker.jobs import BROKEN
 from tests.imports.uploading import many
 from tests.support.live import Site
 from tests.support.program import WAIT_SECONDS
@@ -51,6 +56,19 @@ def test_an_import_that_is_stopped_goes_on_elsewhere(site: Site) -> None:
         with server.visit(alice) as client:
             until(client, path, lambda told: told["has_ended"] and told["state"] == "done")
         assert json.loads(server.run(COUNTED)) == [CHATS, 2 * CHATS, CHATS]
+
+
+def test_an_import_fails_with_a_sentence_if_its_process_is_killed(site: Site) -> None:
+    with site.server() as server, server.visit(site.person()) as client:
+        path = uploaded(client, json.dumps(many(CHATS)).encode())
+        until(client, path, lambda told: told["has_ended"])
+        posted(client, f"{path}start/")
+        until(client, path, lambda told: 0 < (told["percent"] or 0) < 100)
+        pids = re.findall(r"Background jobs run in process (\d+)", server.log)
+        os.kill(int(pids[-1]), SIGKILL)
+        until(client, path, lambda told: told["state"] == "failed")
+        assert BROKEN in unescape(client.get(path).text)
+        server.wait_for(r"The process for background jobs ended with -9")
 
 
 def uploaded(client: httpx.Client, data: bytes) -> str:

@@ -160,6 +160,11 @@ def free(
     return unended.filter(is_left).exclude(pk__in=running).order_by("created_at", "pk")
 
 
+def run_by(kind: type[J], process: uuid.UUID) -> models.QuerySet[J]:
+    """Return the jobs that `process` runs."""
+    return kind._default_manager.filter(state=JobState.RUNNING, run_by=process)
+
+
 def claim(kind: type[J], process: uuid.UUID, running: Collection[uuid.UUID] = ()) -> J | None:
     """Make the oldest free job run in this process and return it, or None."""
     waiting = free(kind, process, running)

@@ -8,6 +8,7 @@ Imports all other packages of `realtime`, and what is below `realtime`.
 """
 
 from chatapp.realtime.worker.current import (
+    list_changed,
     recheck_access,
     schedule_purge,
     shut_down,
@@ -16,4 +17,12 @@ from chatapp.realtime.worker.current import (
 )
 from chatapp.realtime.worker.process import Worker
 
-__all__ = ["Worker", "recheck_access", "schedule_purge", "shut_down", "start_worker", "worker"]
+__all__ = [
+    "Worker",
+    "list_changed",
+    "recheck_access",
+    "schedule_purge",
+    "shut_down",
+    "start_worker",
+    "worker",
+]

@@ -1,7 +1,7 @@
 """Holds the single worker of this process."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from uuid import uuid4
 
@@ -14,6 +14,7 @@ from chatapp.realtime.cluster.messages import PeopleChanged
 from chatapp.realtime.worker.process import Worker
 
 _worker: Worker | None = None
+_tell_server: Callable[[int], None] | None = None  # in the process for jobs
 
 
 def worker() -> Worker:
@@ -67,6 +68,23 @@ def schedule_purge() -> None:
     """
     if _worker is not None:
         _worker.has_to_delete()
+
+
+def tell_server_of_lists(tell: Callable[[int], None]) -> None:
+    """Let `list_changed` call this, in a process without a worker."""
+    global _tell_server
+    _tell_server = tell
+
+
+def list_changed(user: int) -> None:
+    """Refresh the person's conversation lists in every worker. Thread-safe.
+
+    Also works in the process for jobs.
+    """
+    if _tell_server is not None:
+        _tell_server(user)
+    else:
+        worker().list_changed(user)
 
 
 def _is_in_event_loop() -> bool:

@@ -1,9 +1,8 @@
-"""Runs background jobs, a few at a time, in threads of their own.
+"""Runs background jobs, a few at a time, in threads of the process for jobs (job_process.py).
 
-The code that runs a kind of job is in a higher layer and registers itself. It is a generator: after
-each `yield`, when a step of a few hundredths of a second is done, the thread rests if replies are
-streaming here. The generator is closed when the process stops, when the job is cancelled, or when
-another process has taken it up.
+The code that runs a kind of job is in a higher layer and registers itself. It is a generator that
+yields after each step of at most a few hundredths of a second. The generator is closed when the
+process stops, when the job is cancelled, or when another process has taken it up.
 """
 
 import logging
@@ -31,7 +30,6 @@ logger = logging.getLogger(__name__)
 THREADS = 2
 LOOK_SECONDS = 5.0  # between checks for jobs that other processes left
 SAVE_SECONDS = 0.5  # between checks whether the job was cancelled or lost; these save the progress
-REST = 2.0  # while replies are streaming, pause this many times as long as a step took
 STOP_SECONDS = 10.0
 BROKEN = "Something went wrong on the server. Try again, or tell your administrator."
 
@@ -45,14 +43,10 @@ def register(kind: type[Job], steps: Steps) -> None:
 
 
 class Jobs:
-    """The threads that run jobs for a process, from `start` to `stop`.
+    """The threads that run jobs in the name of a server process, from `start` to `stop`."""
 
-    `is_busy` says whether replies are streaming.
-    """
-
-    def __init__(self, process: UUID, is_busy: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, process: UUID) -> None:
         self._process = process
-        self._is_busy = is_busy
         self._running: set[UUID] = set()
         self._one_claims = threading.Lock()
         self._has_news = threading.Condition()
@@ -79,6 +73,10 @@ class Jobs:
         until = time.monotonic() + STOP_SECONDS
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._running
 
     def run_all(self) -> None:
         """Run all jobs that are free, in this thread."""
@@ -131,17 +129,15 @@ class Jobs:
 
     def _take(self, job: Job, steps: Iterator[None]) -> bool:
         """Take the steps one by one; return whether they have all been taken."""
-        saved_at = began_at = time.monotonic()
+        saved_at = time.monotonic()
         try:
             for _ in steps:
                 now = time.monotonic()
                 if now - saved_at > SAVE_SECONDS:
                     job.advance()
                     saved_at = now
-                rest = REST * (now - began_at) if self._is_busy() else 0
-                if self._stopping.wait(rest):
+                if self._stopping.is_set():
                     return False
-                began_at = time.monotonic()
             job.advance()
         finally:
             if close := getattr(steps, "close", None):

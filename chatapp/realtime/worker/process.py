@@ -40,7 +40,7 @@ from chatapp.realtime.worker.draining import Draining
 from chatapp.realtime.worker.event_dispatcher import EventDispatcher
 from chatapp.realtime.worker.housekeeping import Housekeeping
 from chatapp.realtime.worker.indexing import Indexing
-from chatapp.realtime.worker.jobs import Jobs
+from chatapp.realtime.worker.job_process import JobProcess
 from chatapp.realtime.worker.replies import Replies
 from chatapp.realtime.worker.revocation import Revocation
 from chatapp.realtime.worker.tasks import Tasks
@@ -88,7 +88,7 @@ class Worker:
         self.housekeeping = Housekeeping(self.conversation_changed)
         self.draining = Draining(self.viewers, self.replies, self.summaries, bus)
         self.indexing = Indexing()
-        self.jobs = Jobs(self.id, is_busy=lambda: len(self.replies) > 0)
+        self.jobs = JobProcess(self.id, self.list_changed)
         an_hour = settings.CHATAPP_STORED_BYTES_PER_PERSON / STORED_HOURS
         self.stored_bytes = TokenBuckets(partial(TokenBucket, an_hour / 3600, an_hour))
         self.one_fork_at_a_time = FairLock()

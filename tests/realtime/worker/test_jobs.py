@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 
 from chatapp.models import Process, User
 from chatapp.models.platform.jobs import Job, JobFailed, JobLost, JobState
@@ -19,9 +19,8 @@ Kinds = dict[type[Job], Steps]
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save the progress after each step, and never rest."""
+    """Save the progress after each step."""
     monkeypatch.setattr(jobs, "SAVE_SECONDS", -1.0)
-    monkeypatch.setattr(jobs, "REST", 0.0)
 
 
 @pytest.fixture
@@ -232,28 +231,6 @@ def test_threads_run_new_jobs_and_leave_unfinished_ones_when_they_stop(
     here.stop()
     job.refresh_from_db()
     assert (job.state, job.run_by) == (JobState.WAITING, None)
-
-
-def test_a_job_rests_while_replies_are_streaming(
-    alice: User,
-    errands: Kinds,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(jobs, "REST", 1e9)
-    busy = Jobs(alive().pk, is_busy=lambda: True)
-    errands[Errand] = counting
-    job = Errand.objects.create(user=alice)
-
-    def run() -> None:
-        busy.run_all()
-        connection.close()
-
-    running = threading.Thread(target=run)
-    running.start()
-    busy.stop()
-    running.join(PATIENCE)
-    job.refresh_from_db()
-    assert job.state == JobState.WAITING
 
 
 def test_unstarted_threads_can_be_stopped() -> None:

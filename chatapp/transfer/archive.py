@@ -1,6 +1,5 @@
 """Reads members of a ZIP archive, within bounds. Nothing is ever unpacked to a path."""
 
-import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -21,8 +20,7 @@ MIN_SUSPICIOUS_BYTES = 64 * 2**20
 # The file changed, is damaged, or uses what `zipfile` cannot read.
 ERRORS = (BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
-_END, _END64 = b"PK\x05\x06", b"PK\x06\x06"
-_MAX_TAIL = 2**16 + 22 + 20 + 56  # a comment and the records at the end of the file
+TOO_MANY = "This ZIP has too many files in it."
 
 
 class Archive:
@@ -30,12 +28,14 @@ class Archive:
 
     def __init__(self, file: BinaryIO) -> None:
         """Raise `Unreadable` if it is damaged, encrypted, or too large when unpacked."""
-        if _directory_bytes(file) > MAX_DIRECTORY_BYTES:
-            raise Unreadable("This ZIP has too many files in it.")
+        bounded = _Bounded(file)
         try:
-            self._zip = ZipFile(file)
+            self._zip = ZipFile(cast(BinaryIO, bounded))
+        except Unreadable:
+            raise
         except ERRORS as error:
             raise Unreadable("This ZIP is damaged or incomplete. Download it again.") from error
+        bounded.is_listing = False
         entries = self._zip.infolist()
         _check(entries, file.seek(0, 2))
         self.members = {one.filename: one for one in entries if _is_member(one)}
@@ -72,18 +72,21 @@ class MemberContent:
         return self.archive.open(self.archive.members[self.name])
 
 
-def _directory_bytes(file: BinaryIO) -> int:
-    """Return how long the list of members is, as the end of the file says."""
-    size = file.seek(0, 2)
-    file.seek(max(0, size - _MAX_TAIL))
-    tail = file.read(_MAX_TAIL)
-    file.seek(0)
-    end, end64 = tail.rfind(_END), tail.rfind(_END64)
-    if end64 >= 0 and len(tail) >= end64 + 48:
-        return cast(int, struct.unpack_from("<Q", tail, end64 + 40)[0])
-    if end < 0 or len(tail) < end + 16:
-        return 0
-    return cast(int, struct.unpack_from("<L", tail, end + 12)[0])
+class _Bounded:
+    """Lets `ZipFile` read a list of members only if it isn't too long.
+
+    How long it is can't be looked up beforehand: an archive may have several ends.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.is_listing = True
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self.is_listing and size > MAX_DIRECTORY_BYTES:
+            raise Unreadable(TOO_MANY)
+        return self._file.read(size)
 
 
 def _check(entries: list[ZipInfo], size: int) -> None:
@@ -91,7 +94,7 @@ def _check(entries: list[ZipInfo], size: int) -> None:
     packed = sum(entry.compress_size for entry in entries)
     largest = max((entry.file_size for entry in entries), default=0)
     if len(entries) > MAX_MEMBERS:
-        raise Unreadable("This ZIP has too many files in it.")
+        raise Unreadable(TOO_MANY)
     is_bomb = unpacked > max(MIN_SUSPICIOUS_BYTES, MAX_RATIO * packed)
     is_bomb |= packed > size  # members share their bytes
     if is_bomb or unpacked > MAX_UNPACKED_BYTES or largest > MAX_MEMBER_BYTES:

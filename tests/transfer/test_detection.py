@@ -124,12 +124,15 @@ def test_archives_that_unpack_to_much_are_refused(monkeypatch: pytest.MonkeyPatc
         detect([file])
 
 
+@pytest.mark.parametrize("comment", [b"", b"PK\x06\x06" + bytes(52)])
 def test_archives_with_many_members_are_refused_before_they_are_listed(
-    monkeypatch: pytest.MonkeyPatch,
+    comment: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also if a comment looks like another end of the archive, which has an empty list."""
     monkeypatch.setattr(archive, "MAX_DIRECTORY_BYTES", 1000)
     file = zipped({f"{number}.json": b"{}" for number in range(100)})
-    monkeypatch.setattr(zipfile, "ZipFile", None)
+    with zipfile.ZipFile(file, "a") as target:
+        target.comment = comment
     with pytest.raises(Unreadable, match="too many files"):
         detect([file])
 

@@ -144,18 +144,6 @@ def _stored(file: BufferedIOBase, name: str) -> FileContent:
             return _stored_scan(scan, file)
 
 
-def stored_text(text: str) -> FileContent:
-    """Store a plain text that a person edited in the page, as if it had been read."""
-    return _stored_content(
-        StoredFile.store(text.encode()),
-        kind=FileContent.Kind.DOCUMENT,
-        label="Text",
-        media_type="text/plain",
-        text=text,
-        page_ends=[len(text)],
-    )
-
-
 def _stored_picture(picture: Picture) -> FileContent:
     thumbnail = StoredFile.store_file(BytesIO(picture.thumbnail))
     file = StoredFile.store_file(BytesIO(picture.data))

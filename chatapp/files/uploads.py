@@ -17,10 +17,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp.files.forms import AltForm, PagesForm, TextForm, UploadForm
-from chatapp.files.reading import NOT_STORED, start_reading, stored_text
+from chatapp.files.reading import NOT_STORED, start_reading
 from chatapp.models import Attachment, Conversation, User
 from chatapp.models.files import storage
 from chatapp.models.files.attachments import AttachmentQuerySet, part_bytes
+from chatapp.models.files.contents import stored_text
 from chatapp.models.library.file_sets import check_room
 from chatapp.models.refusals import Refused
 from chatapp.realtime.worker import worker

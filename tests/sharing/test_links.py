@@ -10,8 +10,10 @@ from django.core.files.storage import Storage
 from django.test import Client
 
 from chatapp.models import (
+    Attachment,
     AuditEvent,
     Conversation,
+    FileContent,
     Installation,
     Message,
     ReplyImage,
@@ -236,3 +238,37 @@ def test_files_are_open_only_through_a_link_that_shows_them(
         copy = copied(bobs, token)
         assert copy.messages.get(role="user").file_count == count
         assert copy.messages.get(role="assistant").images.count() == bool(count)
+
+
+def test_a_copy_without_the_authors_name_has_the_texts_of_documents(
+    bobs: Client, shared: Shared, turns: list[Message], bob: User, disk: Storage
+) -> None:
+    """The original of a document may contain its author's name."""
+    report, scan = attached_to(turns[0], "report.docx"), attached_to(turns[0], "scan.pdf", b"scan")
+    word = FileContent.objects.filter(file=report.file)
+    word.update(media_type="application/x-docx", text="One Two Three", page_ends=[4, 8, 13])
+    Attachment.objects.filter(pk=report.pk).update(first_page=2, last_page=2)
+    FileContent.objects.filter(file=scan.file).update(
+        kind="scan", media_type="application/pdf", text="", page_ends=[0]
+    )
+    attached_to(turns[0], "sky.png", IMAGE)
+    attached_to(turns[0], "notes.txt", b"Notes")
+    unnamed = shared(bob, message=turns[1], shows_files=True)
+    named = shared(bob, message=turns[1], shows_files=True, shows_author=True)
+    for token, expected in (
+        (unnamed, {"report.docx.txt": b"Two ", "sky.png": IMAGE, "notes.txt": b"Notes"}),
+        (
+            named,
+            {
+                "report.docx": b"A report",
+                "scan.pdf": b"scan",
+                "sky.png": IMAGE,
+                "notes.txt": b"Notes",
+            },
+        ),
+    ):
+        prompt = copied(bobs, token).messages.get(role="user")
+        files = prompt.attachments.select_related("file")
+        assert {one.name: one.file.read() for one in files if one.file} == expected
+        assert prompt.file_count == len(expected)
+        assert all(one.parts() for one in files)

@@ -107,6 +107,10 @@ class Copying:
     def prepare(self, message: Message) -> None:
         """Change a message before its copy is stored."""
 
+    def copy_files(self, copies: Mapping[uuid.UUID, uuid.UUID]) -> None:
+        """Copy the files of messages to their copies."""
+        copy_attachments(copies, self.conversation.user_id)
+
     def _copied_settings(self, messages: list[Message]) -> dict[uuid.UUID | None, uuid.UUID]:
         if not self.with_settings:
             return {}
@@ -130,7 +134,7 @@ class Copying:
             message.sequence = message.streamed_by = message.indexed_at = None
         STORED.run(*messages)
         with_files = (old for old, one in zip(ids, messages, strict=True) if one.file_count)
-        copy_attachments({old: copies[old] for old in with_files}, fork.user_id)
+        self.copy_files({old: copies[old] for old in with_files})
         if self.with_settings:
             copy_cuts(fork, {old: copies[old] for old in ids})
         pk = Message._meta.pk

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from html import escape
+from types import MappingProxyType
 from typing import ClassVar, Self
 
 from django.conf import settings
@@ -18,7 +19,7 @@ from django.utils import timezone
 
 from chatapp.models.accounts.users import User
 from chatapp.models.files import storage
-from chatapp.models.files.contents import FileContent, tokens_of
+from chatapp.models.files.contents import PLAIN_TEXT, FileContent, tokens_of
 from chatapp.models.files.stored_files import StoredFile
 from chatapp.models.platform.processes import Process
 from chatapp.models.refusals import Refused
@@ -28,10 +29,12 @@ MAX_PART_BYTES = 1024 * 1024
 ABANDONED = timedelta(days=1)  # after which nothing goes on with an upload
 UNREAD_KEPT = timedelta(days=7)  # how long a draft keeps a file that could not be read
 MAX_CHOICES = 50  # of last pages, in `pages_and_tokens`
-PLAIN_TEXT = "text/plain"
 
 INTERRUPTED = "The server was restarted while it read this file. Try again."
 NOT_READY = "“{}” is not ready to be sent yet. Wait until it has been read, or remove it."
+MAX_NAME_LENGTH = 120
+SUFFIX = ".txt"
+
 EXPIRED = "(The file {} was deleted by the retention policy.)"
 GONE = "An attached file is no longer there. Remove it or attach it again; your text is kept."
 
@@ -133,7 +136,7 @@ class Attachment(models.Model):
         "chatapp.Message", models.CASCADE, null=True, related_name="attachments"
     )
     position = models.PositiveIntegerField(default=0)
-    name = models.CharField(max_length=120)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
     size = models.PositiveBigIntegerField()  # bytes, as uploaded
     received = models.PositiveBigIntegerField(default=0)  # bytes
     state = models.CharField(max_length=9, choices=State, default=State.UPLOADING)
@@ -198,12 +201,15 @@ class Attachment(models.Model):
         self.tokens = tokens_of(self.parts())
         self.save(update_fields=["first_page", "last_page", "tokens", "changed_at"])
 
-    def replace_content(self, content: FileContent) -> None:
-        """Use another content instead, all of it."""
+    def take(self, content: FileContent) -> None:
+        """Use another content instead, all of it, without saving that."""
         self.file, self.size = content.file, content.file.size
         self.file.content = content
         self.first_page = self.last_page = 0
         self.tokens = tokens_of(self.parts())
+
+    def replace_content(self, content: FileContent) -> None:
+        self.take(content)
         self.save(update_fields=["file", "size", "first_page", "last_page", "tokens", "changed_at"])
 
     @property
@@ -255,14 +261,22 @@ def attach(attachments: Collection[Attachment], message: uuid.UUID) -> None:
         attachment.save(force_insert=is_kept)
 
 
-def copy_attachments(copies: Mapping[uuid.UUID, uuid.UUID], owner: int) -> None:
+def copy_attachments(
+    copies: Mapping[uuid.UUID, uuid.UUID],
+    owner: int,
+    texts: Mapping[uuid.UUID, FileContent | None] = MappingProxyType({}),
+) -> None:
     """Copy the attachments of messages to other messages, which may be another person's.
 
-    Their content is stored once.
+    Their content is stored once. Those that `texts` has get this text instead, or are left out.
     """
-    copied = list(Attachment.objects.filter(message__in=copies))
+    found = Attachment.objects.filter(message__in=copies)
+    copied = [one for one in found if texts.get(one.pk, one) is not None]
     for attachment in copied:
         assert attachment.message_id
+        if text := texts.get(attachment.pk):
+            attachment.name = f"{attachment.name[: MAX_NAME_LENGTH - len(SUFFIX)]}{SUFFIX}"
+            attachment.take(text)
         attachment.pk, attachment.message_id = uuid.uuid4(), copies[attachment.message_id]
         attachment.user_id = owner
     Attachment.objects.bulk_create(copied)

@@ -16,6 +16,8 @@ from chatapp.upstream.wire.content import ImagePart, Part, text_part
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
 
+PLAIN_TEXT = "text/plain"
+
 
 class FileContent(models.Model):
     """The content of a file as the model gets it."""
@@ -91,6 +93,19 @@ class FileContent(models.Model):
 
     def as_image_part(self) -> ImagePart:
         return ImagePart(self.file.name, self.media_type, self.width, self.height, self.file.size)
+
+
+def stored_text(text: str) -> FileContent:
+    """Store a plain text as if it had been uploaded and read. Raises `OSError`."""
+    described = {
+        "kind": FileContent.Kind.DOCUMENT,
+        "label": "Text",
+        "media_type": PLAIN_TEXT,
+        "text": text,
+        "page_ends": [len(text)],
+    }
+    file = StoredFile.store(text.encode())
+    return FileContent.objects.get_or_create(file=file, defaults=described)[0]
 
 
 class PageImage(models.Model):

@@ -5,7 +5,9 @@ where they are. The reader's next prompt uses what the reader may use.
 """
 
 import uuid
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from django.db import transaction
 
@@ -18,11 +20,14 @@ from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.forks import STREAMS, Copying, sizes_of, steps_of
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
+from chatapp.models.files.attachments import Attachment, copy_attachments
+from chatapp.models.files.contents import PLAIN_TEXT, FileContent, stored_text
 from chatapp.models.refusals import NotHere, Refused
 from chatapp.models.sharing import shared_threads
 from chatapp.models.sharing.shared_threads import SharedView
 
 OF_A_COPY = " (copy)"
+NOT_STORED = "The files can't be copied at the moment. Try again in a while."
 
 
 @transaction.atomic
@@ -62,14 +67,37 @@ class SharedCopying(Copying):
     """A shared chat that is being copied, step by step, while its link is open to the reader."""
 
     link: SharedView
+    texts: dict[uuid.UUID, FileContent | None] = field(default_factory=dict)  # by attachment
+    left_out: Counter[uuid.UUID] = field(default_factory=Counter)  # files by message
 
     with_settings = False
 
-    @transaction.atomic
     def step(self, user: User) -> bool:
-        if not self.link.is_open_to(user):
-            raise NotHere
-        return super().step(user)
+        self._store_texts()  # not within the transaction, as the storage may be slow
+        with transaction.atomic():
+            if not self.link.is_open_to(user):
+                raise NotHere
+            return super().step(user)
+
+    def _store_texts(self) -> None:
+        """Without the author's name, store the texts of documents: an original may contain it."""
+        if not self.link.shows_files or self.link.shows_author:
+            return
+        found = Attachment.objects.filter(message__in=self.steps[self.done], file__isnull=False)
+        originals = found.exclude(file__content__kind=FileContent.Kind.IMAGE)
+        originals = originals.exclude(file__content__media_type=PLAIN_TEXT)
+        for attachment in originals.select_related("file__content"):
+            assert attachment.content
+            assert attachment.message_id
+            text = "".join(attachment.content.pages(*attachment.page_range))
+            try:
+                self.texts[attachment.pk] = stored_text(text) if text else None
+            except OSError as error:
+                raise Refused(NOT_STORED) from error
+            self.left_out[attachment.message_id] += not text
+
+    def copy_files(self, copies: Mapping[uuid.UUID, uuid.UUID]) -> None:
+        copy_attachments(copies, self.conversation.user_id, self.texts)
 
     def prepare(self, message: Message) -> None:
         """Remove what the reader does not see, before the copy is stored."""
@@ -85,6 +113,7 @@ class SharedCopying(Copying):
         if not link.shows_reasoning:
             message.reasoning = ""
             message.earlier_rounds = [one | {"reasoning": ""} for one in message.earlier_rounds]
+        message.file_count -= self.left_out[message.pk]
         if not link.shows_files:
             message.file_count = 0
             message.extras_record = _without_images(message.extras)

@@ -21,6 +21,7 @@ class SharedView(Protocol):
     shows_reasoning: Any  # whether it does, as for the others
     shows_tools: Any
     shows_files: Any
+    shows_author: Any
 
     @property
     def conversation_id(self) -> Any: ...

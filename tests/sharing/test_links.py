@@ -20,6 +20,7 @@ from chatapp.models import (
     SharedChat,
     User,
 )
+from chatapp.models.conversations.rounds import Round, RunState, ToolRun
 from tests.sharing.conftest import Shared
 from tests.support.attaching import attached_to
 from tests.support.pictures import WEBP, png
@@ -192,6 +193,23 @@ def test_a_copy_has_reasoning_and_tools_if_they_are_shown(
     token = shared(bob, message=turns[1], shows_reasoning=True, shows_tools=True)
     reply = copied(bobs, token).messages.get(role="assistant")
     assert (reply.reasoning, reply.tool_runs) == ("A thought", runs)
+
+
+def test_a_copy_with_tools_has_no_reasoning_and_no_usage_of_their_rounds(
+    bobs: Client, shared: Shared, turns: list[Message], bob: User
+) -> None:
+    """Gateways put reasoning also among the fields with which tool calls are sent back."""
+    run = ToolRun("1", "lookup", "{}", RunState.DONE, "found")
+    opaque = {"reasoning_details": [{"type": "reasoning.text", "text": "A secret thought"}]}
+    earlier = Round("Hidden", "Let me see.", "", [run], "tool_calls", "resp-1", {"n": 7}, opaque)
+    Message.objects.filter(pk=turns[1].pk).update(earlier_rounds=[earlier.as_record()])
+    for with_reasoning, expected in (
+        (False, Round("", "Let me see.", "", [run])),
+        (True, Round("Hidden", "Let me see.", "", [run], opaque=opaque)),
+    ):
+        token = shared(bob, message=turns[1], shows_tools=True, shows_reasoning=with_reasoning)
+        reply = copied(bobs, token).messages.get(role="assistant")
+        assert reply.earlier_rounds == [expected.as_record()]
 
 
 def test_only_readers_can_copy(

@@ -8,6 +8,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import transaction
 
@@ -19,6 +20,7 @@ from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.forks import STREAMS, Copying, sizes_of, steps_of
 from chatapp.models.conversations.messages import Message
+from chatapp.models.conversations.rounds import Round
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.models.files.attachments import Attachment, copy_attachments
 from chatapp.models.files.contents import PLAIN_TEXT, FileContent, stored_text
@@ -112,11 +114,22 @@ class SharedCopying(Copying):
             message.tool_runs = []
         if not link.shows_reasoning:
             message.reasoning = ""
-            message.earlier_rounds = [one | {"reasoning": ""} for one in message.earlier_rounds]
+        message.earlier_rounds = [self._shown(one) for one in message.earlier_rounds]
         message.file_count -= self.left_out[message.pk]
         if not link.shows_files:
             message.file_count = 0
             message.extras_record = _without_images(message.extras)
+
+    def _shown(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a round without its usage, and without what its tool calls are sent back with,
+        which may contain reasoning."""
+        found = Round.from_record(record)
+        shown = Round(found.reasoning, found.content, found.refusal, found.tool_runs)
+        if not self.link.shows_reasoning:
+            shown.reasoning = ""
+        else:
+            shown.opaque = found.opaque
+        return shown.as_record()
 
 
 def _without_images(extras: Extras) -> dict[str, object] | None:

@@ -335,7 +335,8 @@ def test_messages_that_a_later_import_added_are_undone_alone(alice: User, alices
     run_jobs()
     first.refresh_from_db()
     assert first.result["undone"] == {"continued": 1}
-    Import.objects.filter(pk=second.pk).update(phase=Phase.UNDOING, state=JobState.WAITING)
+    assert "Undo this import" in alices.get(f"/imports/{second.pk}/").content.decode()
+    alices.post(f"/imports/{second.pk}/undo/")
     run_jobs()
     second.refresh_from_db()
     assert second.result["undone"] == {"shortened": 1}

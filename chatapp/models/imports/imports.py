@@ -89,7 +89,7 @@ class Import(Job):
     def can_be_undone(self) -> bool:
         stored = self.phase == Phase.STORED or (self.phase == Phase.STORING and not self.is_unended)
         failed = self.phase == Phase.UNDOING and not self.is_unended
-        return (stored or failed) and self.chats.exists()
+        return (stored or failed) and (self.chats.exists() or self.messages.exists())
 
     def advance(self, **fields: object) -> None:
         super().advance(**{"result": self.result, **fields})

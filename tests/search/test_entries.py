@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 from uuid import uuid4
 
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -16,12 +17,22 @@ from chatapp.accounts.erasing import erase
 from chatapp.db.connections import empty_write_ahead_log
 from chatapp.models import Conversation, Message, SearchEntry, Upstream, User, index_some, reindex
 from chatapp.models.retention.vacuuming import vacuum_erased
+from chatapp.models.review.judging import await_judging
 from chatapp.models.search import full_text, search_entries
 from chatapp.models.search.search_entries import MESSAGES_AT_ONCE, first_id
 from chatapp.text.indexing import entries
 from chatapp.upstream.wire.reply import Ending
 from tests.search.conftest import Search, index_all, messages, titles, written
-from tests.support.stored import answered, asked, end, forked, growing, reply_of, started_by
+from tests.support.stored import (
+    answered,
+    asked,
+    end,
+    forked,
+    growing,
+    reply_of,
+    started_by,
+    wait_until_somebody_waits,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -48,6 +59,37 @@ def test_a_reply_is_indexed_when_it_ends_and_not_at_checkpoints(
     end(reply, reply_of("A canary is a bird"))
     assert index_some() == 1
     assert set(messages(search("canary"))) == {prompt, reply}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+def test_a_message_is_erased_while_it_is_indexed(
+    alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = started_by(alice)
+    answered(conversation, connected, "Of the canary")
+    problems: list[DatabaseError] = []
+
+    def erase_it() -> None:
+        try:
+            conversation.erase()
+        except DatabaseError as problem:
+            problems.append(problem)
+        finally:
+            connection.close()
+
+    erasing = Thread(target=erase_it)
+
+    def await_judging_meanwhile(found: list[Message]) -> None:
+        erasing.start()
+        wait_until_somebody_waits()
+        await_judging(found)
+
+    monkeypatch.setattr(search_entries, "await_judging", await_judging_meanwhile)
+    index_some()
+    erasing.join()
+    assert problems == []
+    assert not SearchEntry.objects.exists()
 
 
 def test_an_interrupted_reply_is_indexed_and_again_when_it_is_saved_whole(

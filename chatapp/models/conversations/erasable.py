@@ -53,4 +53,4 @@ class Erasable(models.Model):
         type(self)._default_manager.select_for_update(no_key=True).filter(pk=self.pk).first()
         newest = Message.objects.filter(conversation=self.pk).reverse()
         some = list(newest.values_list("pk", flat=True)[:ERASED_AT_ONCE])
-        return +Counter(Message.objects.filter(pk__in=some).only("pk").delete()[1])
+        return Message.objects.erase(some)

@@ -1,7 +1,8 @@
 """The `Message` model: prompts and replies, stored as a tree."""
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Self
@@ -84,8 +85,18 @@ class MessageQuerySet(models.QuerySet["Message"]):
             some = dict(ordered.values_list("pk", "conversation__user")[:PURGED_AT_ONCE])
             legal_holds.lock(list(set(some.values())))
             still = list(gone.filter(pk__in=some).values_list("pk", flat=True))
-            Message.objects.filter(pk__in=still).only("pk").delete()
+            Message.objects.erase(still)
         return len(still)
+
+    def erase(self, ids: Collection[uuid.UUID]) -> Counter[str]:
+        """Delete these messages, within a transaction; return the number of rows per model.
+
+        They are locked first, so that nothing begins to refer to them while the rows that do are
+        looked for: an entry of the search index would make the deletion fail.
+        """
+        some = self.filter(pk__in=ids)
+        list(some.order_by("pk").select_for_update().values_list("pk"))
+        return +Counter(some.only("pk").delete()[1])
 
     def orphans(self) -> Self:
         """Streaming replies whose process no longer exists."""

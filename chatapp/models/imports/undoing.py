@@ -89,7 +89,7 @@ def _undo_messages(job: Import, pk: int) -> str | None:
             answered = theirs.filter(parent=OuterRef("pk"))
             ends = messages.exclude(Exists(answered)).values_list("pk", flat=True)
             if conversation and (some := list(ends[:ERASED_AT_ONCE])):
-                Message.objects.filter(pk__in=some).only("pk").delete()
+                Message.objects.erase(some)
                 if conversation.active_leaf in some:
                     conversations.update(active_leaf=None)
                 return None

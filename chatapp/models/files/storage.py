@@ -34,8 +34,12 @@ class DurableFileStorage(FileSystemStorage):
 
 
 def write(name: str, file: BufferedIOBase) -> None:
+    """Write a file under a name that does not exist."""
     with _os_errors():
-        backend().save(name, File(file))  # type: ignore[arg-type]  # typed too narrowly
+        saved = backend().save(name, File(file))  # type: ignore[arg-type]  # typed too narrowly
+        if saved != name:  # which nobody would find again
+            backend().delete(saved)
+            raise FileExistsError(f"{name} was written by someone else at the same moment")
 
 
 def read(name: str) -> bytes:

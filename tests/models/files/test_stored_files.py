@@ -130,6 +130,25 @@ def test_an_image_stays_in_the_database_while_the_storage_fails(
     assert (image.read(), image.data) == (b"one", None)
 
 
+def test_parts_that_two_requests_write_at_once_leave_no_file_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Raced(DurableFileStorage):
+        """Another request writes a file between the deletion and the writing of it."""
+
+        def delete(self, name: str) -> None:
+            super().delete(name)
+            if name == "uploads/part":
+                self.save(name, ContentFile(b"theirs"))
+
+    disk = Raced(tmp_path)
+    monkeypatch.setattr(storage, "backend", lambda: disk)
+    with pytest.raises(OSError, match="at the same moment"):
+        storage.replace("uploads/part", b"ours")
+    assert storage.names_in("uploads") == ["uploads/part"]
+    assert storage.read("uploads/part") == b"theirs"
+
+
 def test_files_on_the_disk_are_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = DurableFileStorage(
         tmp_path / "files", file_permissions_mode=0o600, directory_permissions_mode=0o700

@@ -11,7 +11,7 @@ import websockets.asyncio.client
 import websockets.exceptions
 from websockets.typing import Origin
 
-from tests.deployment.proxies import Proxy
+from tests.deployment.proxies import Nginx, Proxy
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
@@ -47,6 +47,20 @@ def test_signing_in_sets_secure_cookies(proxy: Proxy, alice: Person) -> None:
         page = client.get("/")
         assert page.status_code == 200
         assert "max-age" in page.headers["strict-transport-security"]
+
+
+def test_addresses_that_are_keys_are_not_logged(proxy: Proxy) -> None:
+    with proxy.visit() as client:
+        for path in ("/s/", "/setup/", "/invitation/", "/ws/s/", "/accounts/address/"):
+            client.get(f"{path}secret/")
+        client.get("/accounts/login/", params={"next": "/s/secret/"})
+        client.get("/healthz?logged")
+        client.get("/healthz")  # by now, what came before it is logged
+    lines = "".join(proxy.lines)
+    if isinstance(proxy, Nginx):
+        lines += (proxy.folder / "access.log").read_text()
+        assert "/healthz?logged" in lines
+    assert "secret" not in lines
 
 
 def test_a_login_from_a_foreign_origin_is_refused(proxy: Proxy, alice: Person) -> None:

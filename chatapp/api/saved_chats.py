@@ -27,6 +27,7 @@ ORDER = (
 )
 BLANK = f"A message of the user without text can't be saved. {LEAVE_OUT}"
 UNKNOWN = f"A message with “{{}}” can't be saved. {LEAVE_OUT}"
+NO_TEXT = f"A message whose “{{}}” isn't a text can't be saved. {LEAVE_OUT}"
 NUL = f"Text with NUL characters can't be saved. {LEAVE_OUT}"
 LONG = f"A system prompt that is saved has at most {MAX_SYSTEM_PROMPT_LENGTH:,} characters."
 
@@ -56,6 +57,9 @@ def _message(given: Mapping[str, Any], number: int) -> GivenMessage:
     for name, value in given.items():
         if value and name not in HELD:
             raise _error(UNKNOWN.format(name[:50]), f"messages[{number}]")
+    for name in ("reasoning_content", "refusal"):
+        if not isinstance(given.get(name), str | None):
+            raise _error(NO_TEXT.format(name), f"messages[{number}].{name}")
     content = "\n\n".join(_texts(given.get("content")))
     texts = [content, *(str(given.get(one) or "") for one in ("reasoning_content", "refusal"))]
     if "\0" in "".join(texts):

@@ -98,6 +98,7 @@ CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{
         ({"messages": [*HELLO, {"role": "assistant", "tool_calls": [CALL]}, *HELLO]}, "tools"),
         ({"messages": [{"role": "user", "content": [IMAGE]}]}, "with images"),
         ({"messages": [*HELLO, SYSTEM]}, "beginning only"),
+        ({"messages": [*HELLO, {**ANSWER, "reasoning_content": [1]}, *HELLO]}, "isn't a text"),
         ({"messages": [SYSTEM]}, "first and last"),
         ({"messages": [*HELLO, *HELLO]}, "take turns"),
         ({"messages": [*HELLO, ANSWER]}, "first and last"),

@@ -70,9 +70,9 @@ def store(job: Import) -> Iterator[None]:
         ownership = Ownership(job.user, files)
         storer = Storer(job)
         for number, found in enumerate(read(files, ownership.format)):
+            yield  # to rest between reading and storing
             if number < job.done:  # by a run that was interrupted
                 continue
-            yield  # to rest between reading and storing
             entry = ownership.checked(found)
             if isinstance(entry, Skipped):
                 storer.skip(entry.reason, entry.title)

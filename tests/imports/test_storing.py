@@ -11,7 +11,7 @@ from django.utils import timezone
 from PIL import Image
 from pytest_django import Settings
 
-from chatapp.imports.storing import TOO_LONG
+from chatapp.imports.storing import TOO_LONG, store
 from chatapp.models import (
     Attachment,
     AuditEvent,
@@ -261,6 +261,17 @@ def test_an_interrupted_import_goes_on_where_it_stopped(
     assert (job.state, job.result["chats"], job.result["longer"]) == (JobState.DONE, 4, 0)
     assert len(outline(chat_of(alice))) == 4
     assert Message.objects.count() == 10
+
+
+def test_an_import_that_goes_on_can_be_cancelled_before_it_finds_its_place(
+    alices: Client,
+) -> None:
+    job = previewed(alices, json_file(many(3)))
+    job.done = 3
+    steps = store(job)
+    for _ in range(3):
+        next(steps)
+    steps.close()  # type: ignore[attr-defined]
 
 
 def test_an_import_stops_when_the_storage_is_full_and_keeps_what_is_stored(

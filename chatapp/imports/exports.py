@@ -7,7 +7,7 @@ from typing import BinaryIO, cast
 from django.conf import settings
 
 from chatapp.models import Import, User
-from chatapp.models.files.import_files import ImportFile
+from chatapp.models.files.import_files import COPY_NAME, ImportFile
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.transfer import Skipped, SourceChat, Unreadable, detect
 from chatapp.transfer.database import MAGIC
@@ -55,7 +55,7 @@ def _opened(file: ImportFile) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, parts)
             return
         # SQLite needs a file with a name. If this process is killed, the next run replaces it.
-        path = settings.DATA_DIR / f"import-{file.pk}.db"
+        path = settings.DATA_DIR / COPY_NAME.format(file.pk)
         try:
             with path.open("w+b") as copy:
                 while chunk := parts.read(CHUNK_BYTES):

@@ -4,15 +4,19 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from io import BytesIO
+from pathlib import Path, PurePath
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from chatapp import documents
 from chatapp.documents import Document
-from chatapp.models import Attachment, FileContent, StoredFile
+from chatapp.management.backups.data_dir import is_kept
+from chatapp.models import Attachment, FileContent, ImportFile, StoredFile, User
 from chatapp.models.files import storage
 from chatapp.models.files.abandoned import delete_abandoned
 from tests.support.attaching import send_part, stored_names, upload
@@ -77,6 +81,22 @@ def test_content_that_is_attached_again_is_not_deleted_at_that_moment(alices: Cl
     assert second.file_id == first.file_id
     Attachment.objects.all().delete()
     assert not StoredFile.objects.delete_unused()
+
+
+def test_a_copy_of_an_imported_database_is_deleted_with_its_upload(
+    alice: User, tmp_path: Path, settings: Settings
+) -> None:
+    """A process that is killed while it reads the database leaves a copy in DATA_DIR."""
+    settings.DATA_DIR = tmp_path
+    file = ImportFile.objects.create(
+        user=alice, batch=uuid4(), position=0, name="webui.db", size=1, part_bytes=1
+    )
+    for pk in (file.pk, uuid4()):
+        (tmp_path / f"import-{pk}.db").touch()
+    delete_abandoned()
+    [left] = tmp_path.iterdir()
+    assert left.name == f"import-{file.pk}.db"
+    assert not is_kept(PurePath(left.name))
 
 
 def test_a_file_that_failed_can_be_read_again_as_long_as_its_parts_are_kept(

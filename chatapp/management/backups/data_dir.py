@@ -31,10 +31,12 @@ def files() -> Iterator[PurePath]:
 def is_kept(path: PurePath) -> bool:
     """Return whether to back up the file at `path` in DATA_DIR.
 
-    False for databases, which have their own tools, locks, the journal and collected static files.
+    False for databases, which have their own tools, copies of databases that are being imported,
+    locks, the journal and collected static files.
     """
     first = path.parts[0]
-    is_database = len(path.parts) == 1 and ".sqlite3" in first
+    is_copy = first.startswith("import-") and first.endswith(".db")
+    is_database = len(path.parts) == 1 and (".sqlite3" in first or is_copy)
     is_collected = _root() / first == Path(settings.STATIC_ROOT or "")
     if is_database or is_collected or first == JOURNAL.name:
         return False

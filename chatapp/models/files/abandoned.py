@@ -3,7 +3,9 @@
 import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from pathlib import Path
 
+from django.conf import settings
 from django.utils import timezone
 
 from chatapp.models.files import import_files, storage
@@ -11,6 +13,7 @@ from chatapp.models.files.attachments import ABANDONED, Attachment
 from chatapp.models.files.stored_files import StoredFile
 
 PART_NAME = re.compile(rf"(?:{storage.UPLOADS}|{storage.IMPORTS})/([0-9a-f-]{{36}})-\d+", re.ASCII)
+COPY = re.compile(import_files.COPY_NAME.replace(".", r"\.").format("([0-9a-f-]{36})"), re.ASCII)
 LOOKED_UP_AT_ONCE = 500  # keys per query
 
 
@@ -35,6 +38,15 @@ def delete_lost_parts() -> None:
     """
     _delete_parts_without(storage.UPLOADS, _unread)
     _delete_parts_without(storage.IMPORTS, import_files.known)
+    _delete_copies()
+
+
+def _delete_copies() -> None:
+    """Delete the copies of databases that a killed process left here, if their files are gone."""
+    paths = Path(settings.DATA_DIR).iterdir()
+    copies = {found[1]: path for path in paths if (found := COPY.fullmatch(path.name))}
+    for lost in set(copies) - import_files.known(list(copies)):
+        copies[lost].unlink(missing_ok=True)
 
 
 def _unread(keys: Collection[str]) -> set[str]:

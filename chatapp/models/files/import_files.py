@@ -21,6 +21,8 @@ from chatapp.models.files import storage
 PART_BYTES = 1024 * 1024
 KEPT = timedelta(days=7)  # an upload that nobody imports, or whose import failed
 BUFFER_BYTES = 256 * 1024
+# The name in DATA_DIR of the copy of a database, which SQLite can only read from the disk.
+COPY_NAME = "import-{}.db"
 
 
 class ImportFileQuerySet(models.QuerySet["ImportFile"]):

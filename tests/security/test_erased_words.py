@@ -129,9 +129,9 @@ KEPT = {
     },
     "why Rita searched": "the log keeps what a reviewer looked for, and why",
     "a tool that Rita looks for": "the log keeps what a reviewer looked for, and why",
-    ADDRESS: "counts attempts from there for some minutes, whoever they are of",
+    ADDRESS: "limits attempts from this address for some minutes, and names no account",
 }
-"""What stays, since somebody else wrote it or it belongs to nobody: what it is, and why."""
+"""Words that stay, and why: somebody else wrote them, or they are about nobody."""
 
 
 class Words:
@@ -324,7 +324,7 @@ class Company:
         done_at(carols, "/conversations/export/", ids=[str(conversation)])
 
     def import_chats(self) -> None:
-        """Upload an export, a part of which arrives, and have the report of another."""
+        """Upload one part of an export, and store the report of another import."""
         words = self.words
         name, text = words("the name of an export"), words("the text of an export").encode()
         sent = {"name": f"{name}.json", "size": str(len(text))}

@@ -22,8 +22,10 @@ from chatapp.models.files.import_files import KEPT
 from chatapp.models.imports.imports import Phase
 from chatapp.models.platform.jobs import JobState
 from chatapp.realtime.worker.housekeeping import clean_up
+from chatapp.rendering.fragments.words import day
 from tests.conftest import signed_in
 from tests.imports.uploading import (
+    chat_of,
     imported,
     many,
     previewed,
@@ -46,6 +48,17 @@ def begun(client: Client, size: int = 9, name: str = "chats.json") -> dict[str, 
     assert answer.status_code == 201, answer.content
     told: dict[str, Any] = answer.json()
     return told
+
+
+def test_the_page_of_an_imported_chat_says_from_where_it_came_and_when(
+    alice: User, alices: Client
+) -> None:
+    imported(alices, json_file([gpt_turn()]))
+    chat = chat_of(alice)
+    page = " ".join(alices.get(chat.get_absolute_url()).content.decode().split())
+    assert f"Imported from ChatGPT on {day(chat.created_at)}, begun on 9 Oct 2025" in page
+    own = alice.conversations.create(title="Not imported")
+    assert "Imported from" not in alices.get(own.get_absolute_url()).content.decode()
 
 
 def test_the_preview_says_what_would_come(alices: Client) -> None:

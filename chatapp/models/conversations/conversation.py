@@ -113,6 +113,12 @@ class Conversation(Titled, Askable, Branched, Erasable):
         """The name of the app that it was imported from."""
         return IMPORTED_FROM.get(self.imported_from, "another app") if self.imported_from else ""
 
+    @property
+    def begun_at(self) -> datetime:
+        """When its first message was written, which may be long before an import created it."""
+        first = self.messages.aggregate(first=models.Min("created_at"))["first"]
+        return first or self.created_at
+
     def project_of(self, user: User) -> Project | None:
         """Return its project, unless that is no longer open to the person, its author."""
         return self.project if self.project and self.project.is_open_to(user) else None

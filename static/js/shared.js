@@ -2,6 +2,8 @@
 // listens. Frames are made by chatapp/rendering/fragments/swaps.py; this page has no htmx.
 
 const MESSAGES = document.getElementById("messages");
+const TITLE = document.getElementById("title");
+const APP = document.title.slice(document.title.lastIndexOf(" · "));
 const NOTE = document.getElementById("follows");
 const ENDED = Number(document.body.dataset.ended); // a close code
 const FIRST_DELAY = 1000, LONGEST_DELAY = 30000, BEAT = 15000; // ms
@@ -70,6 +72,7 @@ function show(frame) {
   parsed.innerHTML = frame;
   const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
   for (const one of parsed.content.children) swap(one);
+  document.title = TITLE.textContent + APP;
   if (isAtEnd) scrollTo(0, document.documentElement.scrollHeight);
 }
 

@@ -14,8 +14,18 @@ from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Installation, Message, SharedChat, User
 from chatapp.models.sharing.shared_chats import Audience, Share, ShareOptions
 from chatapp.realtime.worker import worker
+from tests.realtime.generation.replies import call, fragment
 from tests.sharing.readers import ReaderTab
-from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, reasoning, role
+from tests.support.fake_upstream import (
+    FakeUpstream,
+    Pause,
+    answer,
+    delta,
+    done,
+    finish,
+    reasoning,
+    role,
+)
 from tests.support.stored import saved
 from tests.support.tab import Tab
 
@@ -111,6 +121,53 @@ async def test_reasoning_leaves_the_server_only_if_it_is_shared(
         await reader.until('data-ending="complete"')
         assert "Dust" in reader.heard
         assert ("Scattering" in reader.heard) is shows_reasoning
+
+
+@pytest.mark.parametrize("shows_tools", [False, True])
+async def test_a_tool_call_is_shown_while_its_reply_is_written_only_if_it_is_shared(
+    tab: Tab,
+    told: Message,
+    alice: User,
+    bob: User,
+    bobs: Client,
+    upstream: FakeUpstream,
+    *,
+    shows_tools: bool,
+) -> None:
+    token = await shared_by(alice, told, bob, shows_tools=shows_tools)
+    async with ReaderTab(bobs, token, head=told.pk, ending="complete") as reader:
+        await joined(reader)
+        pause = Pause()
+        clock = [call("current_date_and_time", '{"timez'), fragment('one": "UTC"}')]
+        upstream.script(role(), *clock, finish("tool_calls"), done())
+        upstream.script(role(), delta("It is noon"), pause, *answer("."))
+        await tab.ask("What time is it?", **after(told))
+        await reader.until("It is noon")
+        for words in ("current_date_and_time", "timez", "Result"):
+            assert (words in reader.heard) is shows_tools
+        pause.release()
+        await reader.until('data-ending="complete"')
+        assert ("current_date_and_time" in reader.heard) is shows_tools
+
+
+async def test_a_new_title_is_shown_on_open_pages(
+    reader: ReaderTab, told: Message, alices: Client
+) -> None:
+    change = database_sync_to_async(alices.post)
+    await change(f"/c/{told.conversation_id}/rename/", {"title": "Dust & <light>"})
+    frame = await reader.until("Dust")
+    assert frame == (
+        '<template hx-swap-oob="innerHTML target:#title">Dust &amp; &lt;light&gt;</template>'
+    )
+
+
+async def test_a_page_that_was_drawn_before_the_title_changed_gets_the_new_one(
+    told: Message, alice: User, bob: User, bobs: Client
+) -> None:
+    token = await shared_by(alice, told, bob)
+    await Conversation.objects.filter(pk=told.conversation_id).aupdate(title="Dust")
+    async with ReaderTab(bobs, token, head=told.pk, ending="complete") as reader:
+        assert "#title" in await reader.until("Dust")
 
 
 async def test_readers_keep_no_reply_running(

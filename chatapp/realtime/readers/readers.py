@@ -7,7 +7,7 @@ expires.
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
 from contextvars import Context
 from uuid import UUID
 
@@ -73,7 +73,13 @@ class Readers:
         """Show readers what is new in the conversation, or all of it."""
         for view in self._views.values():
             if view.conversation == conversation:
-                self._start(view, redraw=redraw)
+                self._start(view, view.catch_up(redraw=redraw))
+
+    def show_title(self, conversation: UUID) -> None:
+        """Show readers the conversation's title of now."""
+        for view in self._views.values():
+            if view.conversation == conversation:
+                self._start(view, view.show_title())
 
     def check_conversation(self, conversation: UUID) -> None:
         self.check({pk for pk, one in self._views.items() if one.conversation == conversation})
@@ -145,14 +151,14 @@ class Readers:
         self._cluster.bus.unsubscribe(view.link.user_id)
         view.close()
 
-    def _start(self, view: SharedView, *, redraw: bool) -> None:
-        task = asyncio.create_task(self._catch_up(view, redraw=redraw), context=Context())
+    def _start(self, view: SharedView, update: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(self._update(view, update), context=Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _catch_up(self, view: SharedView, *, redraw: bool) -> None:
+    async def _update(self, view: SharedView, update: Coroutine[None, None, None]) -> None:
         try:
-            await view.catch_up(redraw=redraw)
+            await update
         except Exception:  # such as a chat deleted meanwhile
             logger.info("Readers of a shared chat could not be updated", exc_info=True)
             self.check({view.link.pk})

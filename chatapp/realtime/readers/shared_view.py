@@ -79,6 +79,9 @@ class SharedView(Watcher):
             if missing.thread or missing.beside:
                 only_them: frozenset[Reader] = frozenset({reader})
                 self._post(only_them, fragments.shared_thread_fragment(missing, html))
+            # The title may have changed since the page was drawn.
+            title = fragments.shared_title_fragment(self.link.conversation.title)
+            self._post(frozenset({reader}), title)
             await self._follow(page, frozenset({reader}))
 
     def leave(self, reader: Reader) -> None:
@@ -102,6 +105,13 @@ class SharedView(Watcher):
                 html = await _drawn(missing, self.link)
                 self._post(self.readers, fragments.shared_thread_fragment(missing, html))
             await self._follow(page, self.readers)
+
+    async def show_title(self) -> None:
+        """Send all readers the chat's title, unless the chat is in the trash."""
+        async with self._drawing:
+            title = await database_sync_to_async(_title)(self.conversation)
+            if title:
+                self._post(self.readers, fragments.shared_title_fragment(title))
 
     async def _load(self) -> ThreadPage:
         page: ThreadPage = await database_sync_to_async(_newest)(self.link)
@@ -133,6 +143,11 @@ def _newest(link: SharedChat) -> ThreadPage:
     conversation = Conversation.objects.select_related("user").get(pk=link.conversation_id)
     link.conversation = conversation
     return shared_threads.newest(link)
+
+
+def _title(conversation: UUID) -> str:
+    found = Conversation.objects.kept().filter(pk=conversation)
+    return found.values_list("title", flat=True).first() or ""
 
 
 def _elsewhere(replies: Sequence[Message], here: UUID) -> list[Message]:

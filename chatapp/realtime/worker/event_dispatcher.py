@@ -116,6 +116,7 @@ class EventDispatcher:
                 self._readers.check()
             case ConversationChanged(user, conversation):
                 self._readers.check_conversation(conversation)
+                self._readers.show_title(conversation)
                 self._tasks.start(self._log_errors(self._changes.look_at(user, conversation)))
             case ListChanged(user):
                 self._readers.check_owner(user)

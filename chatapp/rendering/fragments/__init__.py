@@ -39,6 +39,7 @@ from chatapp.rendering.fragments.shared import (
     shared_html,
     shared_snapshot,
     shared_thread_fragment,
+    shared_title_fragment,
     shown_names,
 )
 from chatapp.rendering.fragments.threads import (
@@ -75,6 +76,7 @@ __all__ = [
     "shared_html",
     "shared_snapshot",
     "shared_thread_fragment",
+    "shared_title_fragment",
     "shown_names",
     "sidebar_fragment",
     "snapshot_fragment",

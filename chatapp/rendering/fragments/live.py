@@ -10,7 +10,6 @@ from chatapp.rendering.fragments.live_calls import Key, LiveCalls
 from chatapp.rendering.fragments.live_waiting import LiveWaiting
 from chatapp.rendering.fragments.region_fragments import RegionFragments
 from chatapp.rendering.fragments.replies import CallRegion, Region, ReplyView, region_id
-from chatapp.rendering.fragments.shared import LIVE_CALL
 from chatapp.rendering.fragments.swaps import replace
 from chatapp.rendering.markdown import Change, Job, LiveMarkdown, Work
 from chatapp.upstream.wire.errors import UpstreamError
@@ -205,9 +204,7 @@ class LiveReply:
         return self._fragments.no_regions() + "".join(map(self._added, self.view().regions))
 
     def _added(self, region: Region | CallRegion) -> str:
-        # A call has buttons of its owner, which readers of a shared chat must not get.
-        name = LIVE_CALL if isinstance(region, CallRegion) else region.name
-        return self._fragments.added_region(name, self._html_of(region))
+        return self._fragments.added_region(region.name, self._html_of(region))
 
     def _html_of(self, region: Region | CallRegion) -> str:
         return draw("chat/_region.html", self.view().context() | {"region": region})

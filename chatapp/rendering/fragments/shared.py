@@ -8,22 +8,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from django.utils.safestring import SafeString, mark_safe
+from markupsafe import escape
 
 from chatapp.models import Message, ThreadPage
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.replies import CallRegion, Region, ReplyView, key_of, typed_html
+from chatapp.rendering.fragments.shared_calls import call_for_readers
 from chatapp.rendering.fragments.swaps import ENDING, swap
 from chatapp.rendering.pool import HtmlOf
 
-LIVE_CALL = "call"  # the name of a tool call with its owner's buttons, which nobody else gets
+CALL = "tool-call"
 # The beginnings of the fragments that readers may get: those that add to the text of a region, add
-# a region, or remove all. See `RegionFragments`.
+# a region, change a tool call or remove all. See `RegionFragments`.
 _OPENING = '<template hx-swap-oob="'
 _OF_TEXT = re.compile(
     r"(?:append|outerHTML) target:#(?P<region>ans|ref|rea)[0-9a-f]{8}\d*"
     r'(?:>:last-child|>:nth-child\(\d+\))*(?: strip:true)?">'
 )
 _OF_REGION = re.compile(r'append target:#b[0-9a-f]{8}" data-region="(?P<name>[a-z-]+)">')
+_OF_CALL = re.compile(
+    r"(?:append target:#c[0-9a-f]{8}-\d+-\d+(?:-a)?"
+    r'|outerHTML target:#c[0-9a-f]{8}-\d+-\d+ strip:true)">'
+)
 _OF_ALL = re.compile(r'innerHTML target:#b[0-9a-f]{8}"></template>')
 _REGIONS = {"ans": "answer", "ref": "refusal", "rea": "reasoning"}
 
@@ -69,7 +75,7 @@ def shown_names(parts: ShownParts) -> frozenset[str]:
     if parts.shows_reasoning:
         names.add("reasoning")
     if parts.shows_tools:
-        names.add("tool-call")
+        names.add(CALL)
     return frozenset(names)
 
 
@@ -96,10 +102,10 @@ def _context(view: ReplyView, region: Region | CallRegion) -> dict[str, object]:
 def for_readers(frame: str, names: frozenset[str]) -> str:
     """Return the fragments of a reply's frame that change regions with these names.
 
-    Everything else is left out. A frame is a sequence of templates that this package made, and none
-    of them contains another.
+    Everything else is left out, also the buttons of tool calls. A frame is a sequence of templates
+    that this package made, and none of them contains another.
     """
-    return "".join(part for part in _templates(frame) if _is_for_readers(part, names))
+    return "".join(_for_readers(part, names) for part in _templates(frame))
 
 
 def _templates(frame: str) -> Iterator[str]:
@@ -113,12 +119,27 @@ def _templates(frame: str) -> Iterator[str]:
         start = end
 
 
-def _is_for_readers(part: str, names: frozenset[str]) -> bool:
+def _for_readers(part: str, names: frozenset[str]) -> str:
+    """Return what readers may get of a template; empty if nothing."""
     if found := _OF_TEXT.match(part, len(_OPENING)):
-        return _REGIONS[found["region"]] in names
+        return part if _REGIONS[found["region"]] in names else ""
     if found := _OF_REGION.match(part, len(_OPENING)):
-        return found["name"] in names
-    return _OF_ALL.fullmatch(part, len(_OPENING)) is not None
+        if (name := found["name"]) not in names:
+            return ""
+        return _call(part, found.end()) if name == CALL else part
+    if found := _OF_CALL.match(part, len(_OPENING)):
+        return _call(part, found.end()) if CALL in names else ""
+    return part if _OF_ALL.fullmatch(part, len(_OPENING)) else ""
+
+
+def _call(part: str, start: int) -> str:
+    """Return a template whose content, which begins at `start`, is a tool call or a part of one."""
+    return part[:start] + call_for_readers(part[start : -len(ENDING)]) + ENDING
+
+
+def shared_title_fragment(title: str) -> str:
+    """Update the title on readers' pages."""
+    return swap("innerHTML", "#title", escape(title))
 
 
 def shared_thread_fragment(page: ThreadPage, html: str) -> str:

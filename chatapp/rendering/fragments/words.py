@@ -117,7 +117,7 @@ def round_usage(record: dict[str, Any]) -> str:
 
 STATE_WORDS = {
     RunState.WRITING: "is being called",
-    RunState.ASKING: "needs your approval",
+    RunState.ASKING: "needs approval",
     RunState.RUNNING: "is running…",
     RunState.DONE: "done",
     RunState.FAILED: "failed",

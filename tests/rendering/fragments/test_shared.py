@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatapp.models import Message
-from chatapp.models.conversations.rounds import ToolRun
+from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.rendering.fragments import LiveReply, for_readers, shared_snapshot, snapshot_fragment
-from tests.support.page import Page
+from tests.support.page import Element, Page
 
 ANSWERS = frozenset({"answer", "refusal"})
 ALL = ANSWERS | {"reasoning", "tool-call"}
@@ -49,18 +49,125 @@ def test_regions_that_are_not_shown_are_left_out() -> None:
     assert "More" in everything
 
 
-def test_buttons_of_a_tool_call_are_never_sent() -> None:
+def run_in(state: RunState, name: str = "lookup", text: str = '{"q": "sky"}') -> ToolRun:
+    result = text if state is RunState.DONE else ""
+    return ToolRun("c1", name, text, state, result)
+
+
+@pytest.mark.parametrize("state", RunState)
+def test_a_readers_tool_call_ends_as_a_snapshot_draws_it(state: RunState) -> None:
+    live = reply()
+    followed, joined = page_of(live), page_of(live)
+    for arguments in ('{"q"', ': "sk', 'y"}'):
+        live.write_call(0, "c1", "lookup", arguments)
+        followed.swap(for_readers(live.changes(), ALL))
+    assert followed.root.find("code").text == '{"q": "sky"}'
+    live.show_run(0, run_in(state))
+    followed.swap(for_readers(live.changes(), ALL))
+    joined.swap(for_readers(shared_snapshot(live.view()), ALL))
+    ours, others = (outline(page) for page in (followed, joined))
+    assert ours == others
+
+
+def outline(page: Page) -> list[tuple[str, dict[str, str], str]]:
+    """Return the tags of a page with their attributes and texts, without white space."""
+    found = page.root.find_all("#messages details, #messages details *")
+    return [(tag_of(one), dict(one.attributes), "".join(one.text.split())) for one in found]
+
+
+def tag_of(element: Element) -> str:
+    return element.html.partition(">")[0].partition(" ")[0]
+
+
+@pytest.mark.parametrize("state", RunState)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_only_the_parts_of_a_tool_call_without_buttons_are_sent(
+    state: RunState, *, is_new: bool
+) -> None:
     live = reply()
     live.write_call(0, "c1", "lookup", '{"q": "sky"}')
-    live.show_run(0, ToolRun("c1", "lookup", '{"q": "sky"}', state="asking"))  # type: ignore[arg-type]
-    live.finish()
+    if not is_new:
+        live.changes()
+    live.show_run(0, run_in(state))
     frame = live.changes()
-    assert "hx-ws" in frame
-    assert for_readers(frame, ALL) == ""
-    snapshot = for_readers(shared_snapshot(live.view()), ALL)
-    assert "lookup" in snapshot
-    assert "hx-ws" not in snapshot
-    assert "lookup" not in for_readers(shared_snapshot(live.view()), ANSWERS)
+    heard = for_readers(frame, ALL)
+    assert ("hx-ws" in frame) is (state is RunState.ASKING)
+    for words in (
+        "hx-ws",
+        "hx-vals",
+        "hx-ignore",
+        "Allow",
+        "Deny",
+        "<button",
+        str(live.message.pk),
+    ):
+        assert words not in heard
+    assert "lookup" in heard
+    assert for_readers(frame, ANSWERS) == ""
+    assert for_readers(shared_snapshot(live.view()), ANSWERS).count("<template") == 1  # no text
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        '<button hx-ws:send hx-vals="{}">Allow</button>',
+        "<section>Secret</section>",
+        '<form action="/elsewhere/"><input name="secret"></form>',
+        '<img src="/secret">',
+        '<a href="https://evil.example/">Elsewhere</a>',
+        '<iframe src="/secret"></iframe>',
+        '<style>@import "/secret";</style>',
+        "<script>secret()</script>",
+        '<div id="messages" hx-get="/secret" style="secret" onclick="secret()"></div>',
+        '<svg><use href="https://evil.example/secret.svg#icon-wrench"></use></svg>',
+        '<svg><use href="//evil.example/icons.svg#icon-wrench"></use></svg>',
+        "<!-- secret -->",
+    ],
+)
+@pytest.mark.parametrize("style", ["append target:#c0123abcd-0-0", "append target:#b0123abcd"])
+def test_nothing_that_a_call_may_not_have_is_sent_with_it(added: str, style: str) -> None:
+    name = ' data-region="tool-call"' if "#b" in style else ""
+    ending = f'"{name}>' if name else '">'
+    frame = f'<template hx-swap-oob="{style}{ending}<pre>Shown{added}</pre></template>'
+    heard = for_readers(frame, ALL)
+    assert "Shown" in heard
+    for words in ("ecret", "Allow", "evil", "messages", "button", "hx-ws", "<form", "<input"):
+        assert words not in heard
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        'append target:#c0123abcd-0-0,#messages">',
+        'append target:#c0123abcd-0-0 #messages">',
+        'append target:#c0123abcd-0-0-q">',
+        'append target:#c0123abcd-0-0" data-region="question">',
+        'append target:#c0123abcd">',
+        'outerHTML target:#c0123abcd-0-0-a strip:true">',
+        'outerHTML target:#c0123abcd-0-0">',
+        'innerHTML target:#c0123abcd-0-0">',
+        'delete target:#c0123abcd-0-0">',
+        'append target:#b0123abcd" data-region="tool-calls">',
+        'append target:#b0123abcd" data-region="call">',
+    ],
+)
+def test_no_other_change_of_a_call_is_sent(opening: str) -> None:
+    assert for_readers(f'<template hx-swap-oob="{opening}Secret</template>', ALL) == ""
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "</template><p>x", "</code></pre><button>x", "<!--"])
+def test_foreign_text_in_a_tool_call_stays_text(text: str) -> None:
+    live = reply()
+    page = page_of(live)
+    for part in (text[:7], text[7:]):
+        live.write_call(0, "c1", text, part)
+        page.swap(for_readers(live.changes(), ALL))
+    live.show_run(0, run_in(RunState.DONE, text, text))
+    page.swap(for_readers(live.changes(), ALL))
+    assert len(page.root.find_all("#messages > article")) == 1
+    assert not page.root.find_all("template, button")
+    assert page.root.find(class_="tool-name").text == text
+    assert [one.text for one in page.root.find_all("code")] == [text, text]
 
 
 def test_frames_of_the_owners_page_are_left_out() -> None:

@@ -30,6 +30,15 @@ def prompt(page: Page, text: str) -> Locator:
     return page.locator(".prompt").get_by_text(text, exact=True)
 
 
+def carets(page: Page) -> list[str]:
+    """Return what follows the last word of each answer."""
+    content = "all => all.map((one) => getComputedStyle(one, '::after').content)"
+    found: list[str] = page.locator(".answer .block:last-child > p:last-child").evaluate_all(
+        content
+    )
+    return found
+
+
 def test_a_live_chat_is_shared_watched_copied_and_revoked(
     desk: Desk, sit_down: SitDown, bob: Person, upstream: FakeUpstream
 ) -> None:
@@ -56,11 +65,19 @@ def test_a_live_chat_is_shared_watched_copied_and_revoked(
     tab.ask("And red in the evening?")
     expect(prompt(reader, "And red in the evening?")).to_be_visible()
     expect(reader.locator("[data-region=answer]").last).to_have_text("Half of")
+    assert carets(reader) == ["none", '""']
     pause.release()
     expect(reader.locator("[data-region=answer]").last).to_have_text("Half of it")
     end.release()
     expect(reader.get_by_text("Being written…")).to_be_hidden()
     expect(reader.get_by_text("A secret")).to_have_count(0)
+    assert carets(reader) == ["none", "none"]
+    page.locator(".conversation > button").first.press("Enter")
+    page.get_by_role("menuitem", name="Rename").press("Enter")
+    page.get_by_role("textbox", name="Title").fill("The sky & more")
+    page.get_by_role("textbox", name="Title").press("Enter")
+    expect(reader.get_by_role("heading", name="The sky & more")).to_be_visible()
+    expect(reader).to_have_title(re.compile("^The sky & more · "))
 
     copy = reader.context.new_page()
     copy.goto(address)

@@ -48,8 +48,8 @@ class RegionFragments:
     def reasoning_duration(self) -> str:
         """Replace the summary of the reasoning with how long it took."""
         region = {"element_id": region_id(self._message, 0, "reasoning"), "round": 0}
-        context = {"message": self._message, "region": region, "oob": True}
-        return draw("chat/_reasoning_summary.html", context)
+        context = {"message": self._message, "region": region}
+        return replace(f"#s{region['element_id']}", draw("chat/_reasoning_summary.html", context))
 
     def _append_start(self, key: Key, depth: int) -> str:
         if not (known := self._append_starts.get((key, depth))):

@@ -18,11 +18,11 @@ from chatapp.rendering.fragments.swaps import ENDING, swap
 from chatapp.rendering.pool import HtmlOf
 
 CALL = "tool-call"
-# The beginnings of the fragments that readers may get: those that add to the text of a region, add
-# a region, change a tool call or remove all. See `RegionFragments`.
+# The beginnings of the fragments that readers may get: those that add to the text of a region or
+# replace its summary, add a region, change a tool call, or remove all. See `RegionFragments`.
 _OPENING = '<template hx-swap-oob="'
 _OF_TEXT = re.compile(
-    r"(?:append|outerHTML) target:#(?P<region>ans|ref|rea)[0-9a-f]{8}\d*"
+    r"(?:append|outerHTML) target:#s?(?P<region>ans|ref|rea)[0-9a-f]{8}\d*"
     r'(?:>:last-child|>:nth-child\(\d+\))*(?: strip:true)?">'
 )
 _OF_REGION = re.compile(r'append target:#b[0-9a-f]{8}" data-region="(?P<name>[a-z-]+)">')

@@ -49,6 +49,20 @@ def test_regions_that_are_not_shown_are_left_out() -> None:
     assert "More" in everything
 
 
+def test_a_reader_sees_for_how_long_it_thought_if_reasoning_is_shown() -> None:
+    live = reply()
+    page = page_of(live)
+    live.append("reasoning", "Thinking of dust.")
+    page.swap(for_readers(live.changes(), ALL))
+    assert page.root.find("summary").text.strip() == "Thinking…"
+    live.message.reasoning_duration = 3.0
+    live.append("answer", "Blue")
+    frame = live.changes()
+    page.swap(for_readers(frame, ALL))
+    assert page.root.find("summary").text.strip() == "Thought for 3 s"
+    assert "Thought" not in for_readers(frame, ANSWERS)
+
+
 def run_in(state: RunState, name: str = "lookup", text: str = '{"q": "sky"}') -> ToolRun:
     result = text if state is RunState.DONE else ""
     return ToolRun("c1", name, text, state, result)

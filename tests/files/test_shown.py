@@ -128,6 +128,14 @@ def test_a_scan_shows_the_first_page_that_is_sent(alices: Client, send: Send) ->
     assert file.find("img").attributes["src"] == f"/files/{scan.pk}/page/2/"
 
 
+def test_a_file_that_has_expired_keeps_its_name(alices: Client, send: Send) -> None:
+    prompt = send(upload(alices, "notes.txt", b"A report"))
+    assert Attachment.objects.expire()
+    [card] = files_of(drawn(prompt))
+    assert " ".join(card.text.split()) == "notes.txtDeleted by the retention period"
+    assert not card.find_all("a")
+
+
 def test_a_prompt_without_text_has_no_empty_bubble(alices: Client, send: Send) -> None:
     notes = [upload(alices, f"{name}.txt", name.encode()) for name in "ab"]
     alone, said = send(notes[0], text=" \n"), send(notes[1])

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatapp.models import (
+    Attachment,
     AuditEvent,
     Conversation,
     Deletion,
@@ -20,6 +21,7 @@ from chatapp.models import (
 )
 from chatapp.sharing import access
 from tests.sharing.conftest import Shared
+from tests.support.attaching import attached_to
 from tests.support.clock import Step
 
 pytestmark = pytest.mark.django_db
@@ -180,6 +182,16 @@ def test_reasoning_tools_files_and_the_author_are_hidden_unless_chosen(
     assert "scattering" in shown
     assert "a result" in shown
     assert "alice" in shown
+
+
+def test_a_file_that_has_expired_keeps_its_name(
+    shared: Shared, turns: list[Message], bob: User, bobs: Client
+) -> None:
+    attached_to(turns[0], "notes.txt")
+    Attachment.objects.expire()
+    html = page(bobs, shared(bob, shows_files=True))
+    assert "notes.txt" in html
+    assert "Deleted by the retention period" in html
 
 
 def test_a_page_has_no_action_of_its_owner_and_no_way_to_another_page_of_them(

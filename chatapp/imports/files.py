@@ -71,7 +71,11 @@ class FileReader:
                 reasons.add(file.missing or "A file is not in the export.", title)
             elif position >= most:
                 reasons.add(TOO_MANY, title)
-            else:
+            if position >= most:
+                continue
+            if file.is_expired and not is_reply:
+                read.attachments.append(self._attachment(file, message, read))
+            elif file.content:
                 self._add(file, is_reply, message, title, read, reasons)
                 yield
 
@@ -94,7 +98,9 @@ class FileReader:
             reasons.add(DAMAGED, title)
             return
         if not is_reply:
-            read.attachments.append(self._attachment(file, content, size, message, read))
+            attachment = self._attachment(file, message, read)
+            self._fill(attachment, content, size, file.pages)
+            read.attachments.append(attachment)
         elif content.kind == FileContent.Kind.IMAGE:
             read.images.append(
                 ReplyImage(
@@ -102,6 +108,7 @@ class FileReader:
                     position=read.images_of(message),
                     media_type=content.media_type,
                     file=content.file,
+                    imported_by=self._user,
                 )
             )
         else:
@@ -137,22 +144,29 @@ class FileReader:
         if len(self._refused) > REMEMBERED:
             self._refused.popitem(last=False)
 
-    def _attachment(
-        self, file: SourceFile, content: FileContent, size: int, message: UUID, read: Read
-    ) -> Attachment:
+    def _attachment(self, file: SourceFile, message: UUID, read: Read) -> Attachment:
+        """Return an attachment without content, as one that has expired."""
         position = read.count_of(message)
-        content.file.content = content
-        attachment = Attachment(
+        return Attachment(
             id=uuid5(message, f"file {position}"),
             user=self._user,
             message_id=message,
             position=position,
             name=file.name[: Attachment._meta.get_field("name").max_length],
-            size=size,
-            received=size,
+            size=file.size or 0,
+            received=file.size or 0,
             state=Attachment.State.READY,
-            file=content.file,
-            alt=file.alt[: Attachment._meta.get_field("alt").max_length],
+            alt="" if file.is_expired else file.alt[: Attachment._meta.get_field("alt").max_length],
         )
+
+    @staticmethod
+    def _fill(
+        attachment: Attachment, content: FileContent, size: int, pages: tuple[int, int]
+    ) -> None:
+        content.file.content = content
+        attachment.file = content.file
+        attachment.size = attachment.received = size
+        first, last = pages
+        if 1 <= first <= last <= content.page_count:
+            attachment.first_page, attachment.last_page = pages
         attachment.tokens = tokens_of(attachment.parts())
-        return attachment

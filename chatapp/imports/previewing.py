@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chatapp.imports.exports import Ownership, opened
 from chatapp.imports.figures import Preview
-from chatapp.imports.rows import bytes_of, chat_key
+from chatapp.imports.rows import bytes_of, chat_key, request_bytes, settings_bytes
 from chatapp.models import Conversation, Import, ImportedChat, User
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.transfer import Report, Skipped, SourceChat, read
@@ -58,7 +58,8 @@ def _compare(figures: Preview, user: User, chats: Sequence[SourceChat]) -> None:
         state = here.state_of(key, chat)
         setattr(figures, state, getattr(figures, state) + 1)
         if state == "new":
-            figures.text_bytes += sum(map(bytes_of, chat.messages))
+            figures.text_bytes += sum(map(bytes_of, chat.messages)) + settings_bytes(chat)
+            figures.text_bytes += sum(map(request_bytes, chat.own.requests.values()))
 
 
 class Here:

@@ -1,22 +1,22 @@
 """Turns the records that `transfer` reads into database rows with keys that are always the same."""
 
+import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
 from chatapp.db.statements import build
 from chatapp.models import Conversation, Feedback, Message, User
-from chatapp.models.conversations.context_cuts import MAX_SUMMARY, ContextCut
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.forks import ROW_BYTES
 from chatapp.models.conversations.rounds import Round, RunState, ToolRun
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.transfer import SourceChat, SourceMessage, SourceRound, SourceToolRun
 from chatapp.transfer.formats.parts import UNTITLED
-from chatapp.transfer.records import Format
-from chatapp.transfer.values import count, line, listed, mapping, number, text
+from chatapp.transfer.records import SourceRequest
+from chatapp.transfer.values import line
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 
 NAMESPACE = uuid.UUID("5b0b6cd5-7a5c-4c43-9d0e-3c7c6f1f6a10")
@@ -25,7 +25,6 @@ MAX_TOOL_NAME = 200
 # Characters of all texts of a message; more would take long to show.
 MAX_PROMPT = 1_000_000
 MAX_REPLY = 8_000_000
-MAX_CHOICE = 2**15 - 1
 
 
 def chat_key(user: User, chat: SourceChat) -> uuid.UUID:
@@ -46,7 +45,7 @@ def conversation_of(key: uuid.UUID, user: User, chat: SourceChat, now: datetime)
         title=Conversation.title_of(chat.title)[:MAX_TITLE_LENGTH] or UNTITLED,
         titled_by=Conversation.TitledBy.PERSON,
         updated_at=used_at,
-        archived_at=used_at if chat.is_archived else None,
+        archived_at=min(chat.own.archived_at or used_at, now) if chat.is_archived else None,
         active_leaf=message_key(key, chat.active_leaf),
         imported_from=str(chat.source),
     )
@@ -81,17 +80,20 @@ def _reply_fields(record: SourceMessage) -> dict[str, Any]:
     return {
         "model": line(record.model, MAX_MODEL),
         "ending": str(record.ending or ""),
-        "error": asdict(_error(record.error)) if record.error else None,
+        "error": _error(record),
         "reasoning": last.reasoning,
         "content": last.content,
         "tool_runs": [_run(one).as_record() for one in last.tool_runs],
         "earlier_rounds": [_round(one).as_record() for one in earlier],
         "extras_record": _extras(record).as_record(),
-        "reasoning_duration": _seconds(record.reasoning_seconds),
-        "finish_reason": line(own.get("finish_reason"), 50),
-        "choice": min(count(own.get("choice")) or 0, MAX_CHOICE),
-        "time_to_first_token": _seconds(own.get("time_to_first_token")),
-        "duration": _seconds(own.get("duration")),
+        "reasoning_duration": record.reasoning_seconds,
+        "finish_reason": own.finish_reason,
+        "choice": own.choice,
+        "failed_models_record": list(own.failed_models) or None,
+        # It counts as flagged only where the provider said so.
+        "moderation": own.moderation,
+        "time_to_first_token": own.time_to_first_token,
+        "duration": own.duration,
     }
 
 
@@ -104,19 +106,16 @@ def _run(record: SourceToolRun) -> ToolRun:
     return ToolRun(record.id, name, record.arguments, RunState(record.state), record.result)
 
 
-def _error(sentence: str) -> UpstreamError:
-    return UpstreamError(ErrorKind.STREAM_ERROR, sentence)
+def _error(record: SourceMessage) -> dict[str, Any] | None:
+    kind = record.own.error_kind
+    if not (record.error or kind):
+        return None
+    return asdict(UpstreamError(ErrorKind(kind or ErrorKind.STREAM_ERROR), record.error))
 
 
 def _extras(record: SourceMessage) -> Extras:
-    own = mapping(record.own.get("extras"))
-    named = max(count(own.get("source_count")) or 0, len(record.sources))
-    return Extras(record.sources, named, has_sound=own.get("has_sound") is True)
-
-
-def _seconds(value: object) -> float | None:
-    found = number(value)
-    return found if found is not None and found >= 0 else None
+    found = replace(Extras.from_record(record.own.extras), sources=record.sources)
+    return replace(found, source_count=max(found.source_count, len(record.sources)))
 
 
 def feedback_of(key: uuid.UUID, record: SourceMessage, at: datetime) -> Feedback | None:
@@ -125,32 +124,6 @@ def feedback_of(key: uuid.UUID, record: SourceMessage, at: datetime) -> Feedback
         return None
     return Feedback(
         message_id=key, rating=given.rating, note=given.note, given_at=given.given_at or at
-    )
-
-
-def cuts_of(chat: uuid.UUID, record: SourceChat, now: datetime) -> list[ContextCut]:
-    """Return what models are not sent of a chat, in our own exports."""
-    if record.source is not Format.OWN:
-        return []
-    replies = {one.source_id for one in record.messages if one.role == "assistant"}
-    found: dict[object, ContextCut] = {}
-    for one in map(mapping, listed(record.own.get("left_out"))):
-        through = one.get("through")
-        if through is None or through in replies:
-            found[through] = _cut(chat, one, now)
-    return list(found.values())
-
-
-def _cut(chat: uuid.UUID, one: Mapping[str, Any], now: datetime) -> ContextCut:
-    through = text(one.get("through"))
-    return ContextCut(
-        conversation_id=chat,
-        message_id=message_key(chat, through) if through else None,
-        summary=text(one.get("summary"))[:MAX_SUMMARY],
-        model=line(one.get("model"), MAX_MODEL),
-        is_edited=one.get("is_edited") is True,
-        is_lifted=one.get("is_lifted") is True,
-        created_at=now,
     )
 
 
@@ -183,5 +156,21 @@ def bytes_of(record: SourceMessage) -> int:
         texts += [one.reasoning, one.content]
         for run in one.tool_runs:
             texts += [run.name, run.arguments, run.result]
-    size = sum(len(one) if one.isascii() else len(one.encode()) for one in texts)
-    return size + ROW_BYTES * (1 + len(record.files))
+    if record.own.moderation:
+        texts.append(json.dumps(record.own.moderation))
+    return _bytes(texts) + ROW_BYTES * (1 + len(record.files))
+
+
+def settings_bytes(chat: SourceChat) -> int:
+    """Return about how many bytes a chat takes up besides its messages and their requests."""
+    own = chat.own
+    texts = [chat.system_prompt, *(json.dumps(one.own) for one in own.model_settings)]
+    return _bytes([*texts, *(one.summary for one in own.cuts)]) + ROW_BYTES * len(own.cuts)
+
+
+def request_bytes(asked: SourceRequest) -> int:
+    return _bytes([asked.instructions, json.dumps(asked.parameters)]) + ROW_BYTES
+
+
+def _bytes(texts: Iterable[str]) -> int:
+    return sum(len(one) if one.isascii() else len(one.encode()) for one in texts)

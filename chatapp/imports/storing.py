@@ -19,20 +19,20 @@ from chatapp.imports.exports import Ownership, opened
 from chatapp.imports.figures import Result
 from chatapp.imports.files import FileReader, Read
 from chatapp.imports.filing import Filing
+from chatapp.imports.own_settings import OwnSettings
 from chatapp.imports.previewing import here_of
 from chatapp.imports.rows import (
     bytes_of,
     chat_key,
     conversation_of,
-    cuts_of,
     feedback_of,
     message_key,
     message_of,
+    settings_bytes,
     shortened,
 )
 from chatapp.models import (
     Attachment,
-    ChatSettings,
     Conversation,
     Feedback,
     Import,
@@ -109,7 +109,7 @@ class Storer:
         key = chat_key(self.job.user, chat)
         here = here_of(self.job.user, [chat])
         state = here.state_of(key, chat)
-        if chat.own.get("is_temporary"):
+        if chat.own.is_temporary:
             self.skip(TEMPORARY, chat.title)
         elif state == "kept_away":
             self.skip(IN_TRASH if key in here.trashed else ERASED, chat.title)
@@ -149,10 +149,12 @@ class StoredChat:
         # A run of this import may have been interrupted in the middle of it.
         self.is_new = not self.imported.is_whole and self.imported.imported_by_id == self.job.pk
         self.conversation = conversation_of(key, self.job.user, chat, storer.now)
+        self.settings = OwnSettings(self.job.user, key, chat)
+        self.cuts = self.settings.cuts(storer.now) if self.is_new else []
 
     def steps(self) -> Iterator[None]:
         records = [self._shortened(one) for one in self._new_records()]
-        batches = list(_batches(records))
+        batches = list(self._batches(records))
         self.storer.take_room(sum(batch.size for batch in batches))
         for number, batch in enumerate(batches, 1):
             files = Read()
@@ -163,6 +165,16 @@ class StoredChat:
             self._store(batch, files, is_last=number == len(batches))
             if number < len(batches):
                 yield
+
+    def _batches(self, records: Sequence[SourceMessage]) -> Iterator["Batch"]:
+        """Cut the messages into pieces for short transactions; there is at least one."""
+        batch = Batch(size=0 if self.is_here else settings_bytes(self.chat))
+        for record in records:
+            size = bytes_of(record) + self.settings.bytes_with(record)
+            if not batch.add(record, size):
+                yield batch
+                batch = Batch([record], size, len(record.files))
+        yield batch
 
     def _shortened(self, record: SourceMessage) -> SourceMessage:
         found = shortened(record)
@@ -207,8 +219,8 @@ class StoredChat:
                 self._insert()
             if records:
                 self._store_messages(records, files)
-            if is_last and self.is_new and self.conversation.cut_changes:
-                ContextCut.objects.bulk_create(cuts_of(self.key, self.chat, self.storer.now))
+            if is_last:
+                ContextCut.objects.bulk_create(self.cuts)
             self._count(records, files, is_last=is_last)
             self.storer.save()
         self.is_here = True
@@ -216,12 +228,7 @@ class StoredChat:
     def _insert(self) -> None:
         self.conversation.save(force_insert=True)
         self.imported.save(force_insert=True)
-        if self.chat.system_prompt or self.chat.parameters:
-            ChatSettings.objects.create(
-                conversation=self.conversation,
-                system_prompt=self.chat.system_prompt or None,
-                parameters=dict(self.chat.parameters) or None,
-            )
+        self.settings.store(self.conversation, self.storer.result.reasons)
 
     def _complete(self) -> None:
         """Set what a chat has once all of its messages are stored."""
@@ -230,7 +237,7 @@ class StoredChat:
         self.imported.newest_at = max(dates, default=None)
         self.imported.is_whole = True
         if self.is_new:
-            self.conversation.cut_changes = len(cuts_of(self.key, self.chat, self.storer.now))
+            self.conversation.cut_changes = len(self.cuts)
         if self.is_new or not self._is_continued():
             self.conversation.active_leaf = message_key(self.key, self.chat.active_leaf)
             newest = min(self.chat.updated_at or self.conversation.updated_at, self.storer.now)
@@ -264,6 +271,7 @@ class StoredChat:
         for number, record in zip(numbers, records, strict=True):
             row = message_of(self.conversation, record, self._moment(record))
             row.sequence, row.file_count = number, files.count_of(row.pk)
+            row.request_settings_id = self.settings.request_of(record, self.conversation)
             if images := files.images_of(row.pk):
                 row.extras_record = replace(row.extras, image_count=images).as_record()
             rows.append(row)
@@ -306,14 +314,3 @@ class Batch:
         self.size += size
         self.files += len(record.files)
         return True
-
-
-def _batches(records: Sequence[SourceMessage]) -> Iterator[Batch]:
-    """Cut the messages of a chat into pieces for short transactions; there is at least one."""
-    batch = Batch()
-    for record in records:
-        size = bytes_of(record)
-        if not batch.add(record, size):
-            yield batch
-            batch = Batch([record], size, len(record.files))
-    yield batch

@@ -17,6 +17,7 @@ NAMES = "conversation_asset_file_names.json"
 FEEDBACK = "message_feedback.json"
 PROJECTS = "projects.json"
 FILES = "files.json"  # of our own archive
+IMAGES = "images"  # a folder in it
 _FILE_ID = re.compile(r"file[-_][A-Za-z0-9]+")
 
 
@@ -73,6 +74,11 @@ def _own_files(archives: Sequence[Archive]) -> Mapping[str, SourceFile]:
                 found[identifier(record.get("id"))] = file_named(
                     record.get("name"), content=content
                 )
+        for path in archive.members:  # personal archives once didn't list the images of replies
+            folder, _, name = path.rpartition("/")
+            if folder == IMAGES:
+                content = MemberContent(archive, path)
+                found.setdefault(name.partition(".")[0], file_named(name, content=content))
     return found
 
 

@@ -60,6 +60,8 @@ class SourceFile:
     content: FileContent | None = None
     missing: str = ""  # a sentence that says why there is no content
     alt: str = ""
+    pages: tuple[int, int] = (0, 0)  # the first and the last that are sent; zeros for all
+    is_expired: bool = False  # retention deleted the content
 
 
 RunState = Literal["done", "failed", "denied", "cancelled"]
@@ -90,6 +92,62 @@ class SourceFeedback:
     given_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class SourceRequest:
+    """What replies were asked with besides messages."""
+
+    instructions: str
+    parameters: Mapping[str, object]  # as `chat_parameters` has them
+
+
+@dataclass(frozen=True, slots=True)
+class SourceModelSettings:
+    """In what a model of a chat departs from it."""
+
+    upstream: str  # its name
+    model: str
+    own: Mapping[str, object]  # as `ChatSettings.by_model` has them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceCut:
+    """What models are not sent any more."""
+
+    through: str | None  # the last reply of it; None for the beginning
+    summary: str = ""
+    upstream: str = ""  # the name of the one whose model wrote the summary
+    model: str = ""
+    is_edited: bool = False
+    is_lifted: bool = False
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnChat:
+    """What only our own exports have of a chat."""
+
+    is_temporary: bool = False
+    archived_at: datetime | None = None
+    requests: Mapping[str, SourceRequest] = field(default_factory=dict)  # by id
+    model_settings: tuple[SourceModelSettings, ...] = ()
+    cuts: tuple[SourceCut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnReply:
+    """What only our own exports have of a reply. Its JSON is in the form that is stored."""
+
+    request: str = ""  # its key in `OwnChat.requests`
+    choice: int = 0
+    finish_reason: str = ""
+    error_kind: str = ""
+    failed_models: tuple[Mapping[str, object], ...] = ()
+    moderation: Mapping[str, object] | None = None
+    extras: Mapping[str, object] = field(default_factory=dict)  # besides sources and images
+    time_to_first_token: float | None = None  # seconds
+    duration: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceMessage:
     """A prompt, which has one round, or a reply."""
@@ -108,7 +166,7 @@ class SourceMessage:
     feedback: SourceFeedback | None = None
     is_continuation: bool = False
     is_placeholder: bool = False  # empty, and only there so that prompts and replies take turns
-    own: Mapping[str, object] = field(default_factory=dict)  # other fields of our own export
+    own: OwnReply = OwnReply()
 
     @property
     def content(self) -> str:
@@ -141,7 +199,7 @@ class SourceChat:
     parameters: Mapping[str, object] = field(default_factory=dict)  # as `chat_parameters` has them
     left_out: Mapping[str, int] = field(default_factory=dict)  # number of parts left out, by kind
     notes: tuple[str, ...] = ()  # sentences about what is different now
-    own: Mapping[str, object] = field(default_factory=dict)  # other fields of our own export
+    own: OwnChat = OwnChat()
 
 
 @dataclass(frozen=True, slots=True)

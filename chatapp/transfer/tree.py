@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import Flag, auto
 
 from chatapp.transfer.records import (
+    OwnReply,
     RunState,
     SourceFeedback,
     SourceFile,
@@ -64,7 +65,12 @@ class ToolResult:
     state: RunState = "done"
 
 
-Part = Text | Reasoning | ToolCall | ToolResult
+@dataclass(frozen=True, slots=True)
+class NextRound:
+    """What follows is of the next request, even if there is nothing."""
+
+
+Part = Text | Reasoning | ToolCall | ToolResult | NextRound
 
 
 @dataclass(slots=True)
@@ -84,7 +90,7 @@ class Node:
     reasoning_seconds: float | None = None
     feedback: SourceFeedback | None = None
     is_continuation: bool = False
-    own: dict[str, object] = field(default_factory=dict)
+    own: OwnReply = field(default_factory=OwnReply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +219,6 @@ class _Builder:
                 rounds=(SourceRound(content=joined([node])),),
                 files=_unique_files([node]),
                 is_continuation=node.is_continuation,
-                own=node.own,
             ),
             [node],
         )
@@ -352,6 +357,8 @@ def rounds_of(nodes: Sequence[Node]) -> tuple[SourceRound, ...]:
                         rounds[-1].calls.append(call)
                     call.results.append(part.text)
                     call.state = part.state
+                case NextRound():
+                    rounds.append(_OpenRound())
     return tuple(one.closed() for one in rounds)
 
 

@@ -130,7 +130,8 @@ async def test_an_export_has_what_replies_were_asked_with_once(
     turn = await sync_to_async(begun_with)(poet, alice, connected)
     [line] = await downloaded(alices, turn.conversation.pk)
     version = {"name": "Poet", "version": 1}
-    assert (line["preset"], line["system_prompt"], line["parameters"]) == (version, None, None)
+    readable = {**version, "system_prompt": "Rhyme.", "parameters": {"seed": 3}}
+    assert (line["preset"], line["system_prompt"], line["parameters"]) == (readable, None, None)
     found: Any = line["request_settings"]
     [settings] = found
     pk = settings.pop("id")

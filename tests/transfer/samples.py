@@ -235,6 +235,33 @@ def own_turn(**others: Any) -> dict[str, Any]:
     return own_chat([prompt, {**reply, "ending": "complete", "model": "m"}], **others)
 
 
+def own_detailed() -> dict[str, Any]:
+    """Return a chat with something in each field that only our own export has."""
+    chat = own_turn(
+        version=1,
+        preset={"name": "P", "version": 2, "system_prompt": "Rhyme.", "parameters": {"seed": 1}},
+        model_settings=[{"upstream": "U", "model": "m", "parameters": {"seed": None}}],
+        request_settings=[{"id": "s", "instructions": "Be exact.", "parameters": {"seed": 1}}],
+        left_out=[{"through": "r", "summary": "Short.", "upstream": "U", "model": "m"}],
+    )
+    flagged = {"flagged": True, "categories": ["c"], "scores": {"c": 1.0}}
+    chat["messages"][0]["files"] = [{"id": "f", "name": "a.pdf", "pages": [2, 3], "size": 4}]
+    chat["messages"][1] |= {
+        "rounds": [
+            {"content": "Hm.", "tool_calls": [{"id": "c", "name": "n"}]},
+            {"content": "25."},
+        ],
+        "failed_models": [{"model": "x", "name": "X", "kind": "rate_limited", "status": 429}],
+        "error": {"kind": "rate_limited", "message": "Slow down"},
+        "moderation": {"input": {"model": "g", "results": [flagged]}, "output": {"code": "busy"}},
+        "extras": {"source_count": 2, "left_out": {"video": 1}, "expired_images": 1},
+        "usage": {"provenance": "reported", "prompt_tokens": 3, "total_tokens": 7},
+        "images": [{"id": "r-0", "type": "image/png"}],
+        "request_settings": "s",
+    }
+    return chat
+
+
 def libre_turn(**others: Any) -> dict[str, Any]:
     root = "00000000-0000-0000-0000-000000000000"
     prompt = libre_message("q", root, "Is snow white?", by_user=True)

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
@@ -31,7 +31,7 @@ TURNS: dict[Format, Callable[[], Any]] = {
     Format.CLAUDE: samples.claude_turn,
     Format.OPEN_WEBUI: samples.webui_turn,
     Format.LIBRECHAT: samples.libre_turn,
-    Format.OWN: samples.own_turn,
+    Format.OWN: samples.own_detailed,
 }
 # Names that readers look at, so that odd values are also at the places that matter.
 NAMES = st.sampled_from(
@@ -45,6 +45,8 @@ NAMES = st.sampled_from(
         *("created_at", "createdAt", "error", "done", "model", "annotation", "rating", "sources"),
         *("source", "history", "messages", "mapping", "chat", "chat_messages", "currentId"),
         *("current_node", "params", "options", "isCreatedByUser", "sender", "unfinished"),
+        *("upstream", "system_prompt", "parameters", "request_settings", "left_out", "through"),
+        *("failed_models", "moderation", "results", "categories", "scores", "usage", "pages"),
         *("feedback", "tool_calls", "extras", "is_temporary", "conversationId", "models", "merged"),
     ]
 )
@@ -106,7 +108,8 @@ def check(chat: SourceChat) -> None:
     for text in texts_in(chat):
         assert "\0" not in text
         text.encode()
-    json.dumps([chat.own, chat.parameters], allow_nan=False)
+    own = [asdict(chat.own), *(asdict(one.own) for one in chat.messages)]
+    json.dumps([chat.parameters, *own], allow_nan=False, default=datetime.isoformat)
     roles: dict[str | None, str] = {None: "assistant"}
     for one in chat.messages:
         assert {one.role, roles[one.parent]} == {"user", "assistant"}

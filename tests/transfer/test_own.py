@@ -1,6 +1,7 @@
 """Our own export, and personal archives."""
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from typing import Any
@@ -11,14 +12,21 @@ from django.test import AsyncClient, Client
 from chatapp.models import ChatSettings, Conversation, Feedback, Project, User
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.rounds import Round, RunState, ToolRun
-from chatapp.transfer import Format, SourceToolRun, open_file
+from chatapp.transfer import Format, SourceRound, SourceToolRun, open_file
+from chatapp.transfer.records import (
+    OwnChat,
+    OwnReply,
+    SourceCut,
+    SourceModelSettings,
+    SourceRequest,
+)
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 from tests.transfer.samples import (
     json_file,
     only,
     outline,
-    own_chat,
+    own_detailed,
     own_turn,
     read_all,
     skipped,
@@ -37,34 +45,108 @@ def test_lines_are_read() -> None:
 
 
 def test_what_only_our_own_export_has_is_passed_on() -> None:
-    settings = {"id": "s", "preset": {"name": "P", "version": 2}, "instructions": "Be exact."}
-    reply = {
-        "id": "r",
-        "parent": "p",
-        "role": "assistant",
-        "content": "25.",
-        "ending": "complete",
-        "finish_reason": "stop",
-        "choice": 1,
-        "moderation": {"flagged": False},
-        "failed_models": [{"model": "x"}],
-        "request_settings": "s",
-        "time_to_first_token": 0.5,
-        "upstream": "Local",
+    found = only(json_file(own_detailed()))
+    assert (found.system_prompt, found.parameters) == ("Rhyme.", {"seed": 1})
+    assert found.own == OwnChat(
+        requests={"s": SourceRequest("Be exact.", {"seed": 1})},
+        model_settings=(SourceModelSettings("U", "m", {"parameters": {"seed": None}}),),
+        cuts=(SourceCut(through="r", summary="Short.", upstream="U", model="m"),),
+    )
+    prompt, reply = found.messages
+    assert prompt.files[0].pages == (2, 3)
+    assert [one.content for one in reply.rounds] == ["Hm.", "25."]
+    result = {
+        **{"flagged": True, "categories": ["c"], "scores": {"c": 1.0}},
+        **{"applied_input_types": {}, "model": ""},
     }
-    chat = own_chat(
-        [{"id": "p", "role": "user", "content": "Far?"}, reply],
-        preset={"name": "P", "version": 2},
-        left_out=[{"through": "p", "summary": "Short."}],
-        request_settings=[settings],
+    assert reply.own == OwnReply(
+        request="s",
+        error_kind="rate_limited",
+        failed_models=(
+            {"upstream": 0, "model": "x", "name": "X", "kind": "rate_limited", "status": 429},
+        ),
+        moderation={
+            "input": {"model": "g", "results": [result]},
+            "output": {"code": "busy", "message": ""},
+        },
+        extras={
+            **{"source_count": 2, "expired_images": 1, "has_sound": False},
+            "left_out": {"video": 1},
+            "imported_usage": {"provenance": "reported", "prompt_tokens": 3, "total_tokens": 7},
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {
+            "choice": 10**30,
+            "failed_models": [{"upstream": 7}] * 1000,
+            "usage": {"total_tokens": -1},
+        },
+        {"moderation": {"input": {"results": [{"categories": ["c" * 500] * 200}] * 100}}},
+        {"extras": {"left_out": {str(number): 10**30 for number in range(1000)}}},
+        {"request_settings": "of another chat", "finish_reason": "x" * 10**6, "duration": -1},
+    ],
+)
+def test_the_details_of_a_reply_are_short(change: dict[str, Any]) -> None:
+    chat = own_turn(version=1)
+    chat["messages"][1] |= change
+    reply = only(json_file(chat)).messages[1]
+    assert len(json.dumps(asdict(reply.own))) < 1_000_000
+    assert all(one["upstream"] == 0 for one in reply.own.failed_models)
+    assert (reply.own.duration, reply.own.extras["imported_usage"]) == (None, {})
+
+
+def test_settings_with_invalid_parameters_are_left_out() -> None:
+    chat = own_turn(
+        version=1,
+        parameters={"top_logprobs": 3, "logprobs": True},
+        model_settings=[
+            {"upstream": "U", "model": "m", "parameters": {"logprobs": None}},
+            {"upstream": "U", "model": "n", "parameters": {"extra": {"api_key": "x"}}},
+            {"upstream": "U", "model": "o", "parameters": {"seed": 1, "unknown": None}},
+            {"upstream": "", "model": "p", "system_prompt": ""},
+        ],
+        request_settings=[
+            {"id": "withheld", "preset": {"name": "P", "version": 1}, "is_withheld": True},
+            {"id": "bad", "parameters": {"temperature": 9}},
+        ],
     )
     found = only(json_file(chat))
-    assert found.own == {"preset": chat["preset"], "left_out": chat["left_out"]}
-    assert found.messages[1].own == {
-        **{name: reply[name] for name in ("finish_reason", "choice", "moderation")},
-        **{name: reply[name] for name in ("failed_models", "time_to_first_token", "upstream")},
-        "request_settings": settings,
-    }
+    assert found.own.requests == {}
+    assert found.own.model_settings == (SourceModelSettings("U", "o", {"parameters": {"seed": 1}}),)
+    assert found.left_out == {"parameter": 3}
+
+
+def test_the_tool_calls_of_a_stopped_reply_stay_after_its_text() -> None:
+    call = {"id": "c", "name": "n", "arguments": "{}", "state": "cancelled", "result": "Too late"}
+    chat = own_turn(version=1)
+    chat["messages"][1] |= {"content": "I look.", "ending": "stopped", "tool_calls": [call]}
+    run = SourceToolRun("c", "n", "{}", "Too late", "cancelled")
+    assert only(json_file(chat)).messages[1].rounds == (SourceRound("", "I look.", (run,)),)
+
+
+def test_an_empty_last_round_stays_one() -> None:
+    call = {"id": "c", "name": "n", "arguments": "{}", "state": "done", "result": "1"}
+    chat = own_turn(version=1)
+    chat["messages"][1] |= {"ending": "failed", "rounds": [{"tool_calls": [call]}, {}]}
+    *_, last = only(json_file(chat)).messages[1].rounds
+    assert last == SourceRound()
+
+
+def test_a_newer_version_is_named() -> None:
+    assert "newer version" in skipped(json_file([own_turn(version=2)])).reason
+
+
+def test_images_are_found_in_archives_that_do_not_list_them() -> None:
+    chat = own_turn(version=1)
+    chat["messages"][1]["images"] = [{"id": "r-0", "type": "image/png"}]
+    line = json.dumps(chat).encode() + b"\n"
+    members = {"conversations.jsonl": line, "files.json": [], "images/r-0.png": b"picture"}
+    [picture] = only(zipped(members)).messages[1].files
+    assert open_file(picture).read() == b"picture"
 
 
 def test_deleted_messages_and_chats_in_the_trash_are_left_out() -> None:

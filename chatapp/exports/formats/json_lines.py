@@ -21,6 +21,7 @@ from chatapp.models import (
     RequestSettings,
     Upstream,
     Usage,
+    User,
 )
 from chatapp.models.conversations.feedback import known_feedback
 from chatapp.models.conversations.rounds import Round, ToolRun
@@ -80,7 +81,7 @@ def _chat_record(chat: Chat) -> dict[str, object]:
         "imported_from": conversation.imported_from,
         "project": conversation.project.name if conversation.project else None,
         "active_leaf": _active_leaf(chat),
-        "preset": _preset_record(settings.preset_version),
+        "preset": _preset_of_chat(settings, conversation.user),
         "system_prompt": settings.system_prompt,
         "parameters": settings.parameters,
         "model_settings": _model_settings(settings),
@@ -114,6 +115,15 @@ def _request_settings_record(settings: RequestSettings) -> dict[str, object]:
 
 def _preset_record(version: PresetVersion | None) -> dict[str, object] | None:
     return {"name": version.name, "version": version.number} if version else None
+
+
+def _preset_of_chat(settings: ChatSettings, person: User) -> dict[str, object] | None:
+    """Return the chat's preset, with what the chat has of it if the person may read that."""
+    version = settings.preset_version
+    record = _preset_record(version)
+    if version and record and settings.is_readable(person):
+        record |= {"system_prompt": version.system_prompt, "parameters": version.parameters}
+    return record
 
 
 def _model_settings(settings: ChatSettings) -> list[dict[str, object]]:
@@ -182,7 +192,7 @@ def _message_record(message: Message) -> dict[str, object]:
         "usage": _usage_record(usage) if usage else None,
         "feedback": _feedback_record(feedback) if feedback else "",
         "files": [file_record(one) for one in attachments_of(message)],
-        "images": [_image_record(one) for one in images_of(message)],
+        "images": [image_record(one) for one in images_of(message)],
     }
     return {name: value for name, value in record.items() if value not in EMPTY}
 
@@ -202,7 +212,8 @@ def file_record(attachment: Attachment) -> dict[str, object]:
     return {name: value for name, value in record.items() if value not in EMPTY}
 
 
-def _image_record(image: ReplyImage) -> dict[str, object]:
+def image_record(image: ReplyImage) -> dict[str, object]:
+    """Return what an export has of an image of a reply, without its bytes."""
     return {"id": f"{image.message_id}-{image.position}", "type": image.media_type}
 
 

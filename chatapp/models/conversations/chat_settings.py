@@ -329,6 +329,16 @@ class RequestSettings(models.Model):
             parameters=parameters,
         )
 
+    @classmethod
+    def imported(
+        cls, conversation: Conversation, instructions: str, parameters: Mapping[str, object]
+    ) -> "RequestSettings":
+        """Return the conversation's row with this content. It is stored if there is none."""
+        content = {"instructions": instructions, "parameters": parameters}
+        digest = _digest(None, instructions, parameters)
+        rows = cls.objects
+        return rows.get_or_create(conversation=conversation, digest=digest, defaults=content)[0]
+
     def store(self) -> None:
         """Insert it if it is new."""
         if self._state.adding:

@@ -19,6 +19,9 @@ class Extras:
     expired_images: int = 0  # that were deleted by retention
     left_out: Mapping[str, int] = field(default_factory=dict)  # number of skipped parts by kind
     reasoning_field: str = ""  # in which reasoning arrived, and is sent back with tool calls
+    # Of an imported reply: `provenance` and the tokens that its export says it had. They are shown,
+    # and are in no sum.
+    imported_usage: Mapping[str, Any] = field(default_factory=dict)
 
     def plus(self, reply: Reply) -> "Extras":
         """Return these extras with those of one more round."""
@@ -50,6 +53,7 @@ class Extras:
             record.get("expired_images", 0),
             record.get("left_out", {}),
             record.get("reasoning_field", ""),
+            record.get("imported_usage", {}),
         )
 
     def as_record(self) -> dict[str, Any] | None:
@@ -62,6 +66,7 @@ class Extras:
             "expired_images": self.expired_images,
             "left_out": dict(self.left_out),
             "reasoning_field": self.reasoning_field,
+            "imported_usage": dict(self.imported_usage),
         }
         return {name: value for name, value in record.items() if value} or None
 

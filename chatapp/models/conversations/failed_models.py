@@ -9,7 +9,7 @@ from typing import Any, Self
 class FailedModel:
     """A model that was asked first, and why it did not answer."""
 
-    upstream: int  # its primary key
+    upstream: int  # its primary key; 0 in imported replies
     model: str
     name: str  # as it was shown then
     kind: str  # of the error, or the ending if there was none

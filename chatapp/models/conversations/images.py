@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models.functions import Coalesce, Length
 
+from chatapp.models.accounts.users import User
 from chatapp.models.files.stored_files import StoredFile
 
 IMAGE_BYTES = Coalesce(models.F("file__size"), Length("data"))
@@ -33,6 +34,10 @@ class ReplyImage(models.Model):
     media_type = models.CharField(max_length=10)
     data = models.BinaryField(null=True)
     file = models.ForeignKey(StoredFile, models.PROTECT, null=True, related_name="reply_images")
+    # Whose files it counts as. None if a model made it here, which limits on replies bound.
+    imported_by = models.ForeignKey(
+        User, models.CASCADE, null=True, related_name="imported_images", editable=False
+    )
 
     objects = models.Manager.from_queryset(ReplyImageQuerySet)()
 

@@ -183,7 +183,7 @@ class StoredReply(models.Model):
     def chosen_model(self) -> ModelChoice | None:
         """The model that the person chose, whichever answered; None if its upstream is deleted."""
         for first in self.failed_models:
-            return ModelChoice(first.upstream, first.model)
+            return ModelChoice(first.upstream, first.model) if first.upstream else None
         return ModelChoice(self.upstream_id, self.model) if self.upstream_id else None
 
     @property

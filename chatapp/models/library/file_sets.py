@@ -127,11 +127,12 @@ def parts_in(file_set: int | None) -> list[Part]:
 
 
 def stored_bytes_of(person: User) -> int:
-    """Return the bytes of a person's files, in chats and presets, each content once, and of their
-    uploads that are not read."""
+    """Return the bytes of a person's files, in chats and presets, each content once, of the images
+    in replies that they imported, and of their uploads that are not read."""
     attached = models.Q(pk__in=person.attachments.order_by().values("file"))
+    imported = models.Q(pk__in=person.imported_images.order_by().values("file"))
     of_presets = models.Q(pk__in=PresetFile.objects.owned_by(person).order_by().values("file"))
-    stored = StoredFile.objects.filter(attached | of_presets)
+    stored = StoredFile.objects.filter(attached | imported | of_presets)
     uploads = person.attachments.filter(file=None, message=None)
     sums = (rows.aggregate(sum=models.Sum("size"))["sum"] or 0 for rows in (stored, uploads))
     return sum(sums)

@@ -7,7 +7,7 @@ where they are. The reader's next prompt uses what the reader may use.
 import uuid
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
@@ -107,6 +107,7 @@ class SharedCopying(Copying):
         message.logprobs = message.moderation = message.error = None
         message.is_flagged = False
         message.response_id = message.service_tier = message.system_fingerprint = ""
+        message.extras_record = replace(message.extras, imported_usage={}).as_record()
         if not link.shows_tools and message.earlier_rounds:
             message.content = message.answer_text
             message.earlier_rounds = []

@@ -31,7 +31,12 @@ from chatapp.exports.zipped import Sink
 from chatapp.models import ReplyImage, Usage, User, audit
 from chatapp.sessions.validity import person_of
 from chatapp.staff.privacy.archived_account import archived_account
-from chatapp.staff.privacy.archived_files import ArchivedFile, archived_files
+from chatapp.staff.privacy.archived_files import (
+    ArchivedFile,
+    archived_files,
+    image_path,
+    images_of,
+)
 from chatapp.staff.privacy.archived_library import archived_library
 from chatapp.text.spreadsheets import csv_line
 
@@ -121,8 +126,7 @@ async def _added(archive: ZipFile, content: ArchivedFile) -> AsyncIterator[None]
 
 
 def _keys_of_images(person: User) -> list[int]:
-    theirs = ReplyImage.objects.filter(message__conversation__user=person)
-    return list(theirs.values_list("pk", flat=True))
+    return list(images_of(person).values_list("pk", flat=True))
 
 
 def _image(pk: int) -> list[tuple[str, bytes]]:
@@ -130,9 +134,8 @@ def _image(pk: int) -> list[tuple[str, bytes]]:
     image = ReplyImage.objects.select_related("file").filter(pk=pk).first()
     if image is None:
         return []
-    kind = image.media_type.removeprefix("image/")
     try:
-        return [(f"images/{image.message_id}-{image.position}.{kind}", image.read())]
+        return [(image_path(image), image.read())]
     except FileNotFoundError:
         logger.error("The archive lacks %s of reply %s: its file is lost", image, image.message_id)
         return []

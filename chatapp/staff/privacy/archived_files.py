@@ -1,14 +1,18 @@
-"""The files that a person attached, also to presets, as their archive contains them."""
+"""The files that a person attached, also to presets, and the images of replies, as their archive
+contains them."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chatapp.exports.formats.json_lines import file_record
-from chatapp.models import Attachment, PresetFile, User
+from django.db import models
+
+from chatapp.exports.formats.json_lines import file_record, image_record
+from chatapp.models import Attachment, PresetFile, ReplyImage, User
 from chatapp.models.files import storage
 
 FOLDER = "files"
+IMAGES = "images"  # the folder of images of replies
 NOT_IN_NAMES = re.compile(r'[<>:"|?*/\\]')  # characters that some systems refuse in a file name
 CHUNK_BYTES = 256 * 1024
 
@@ -42,7 +46,26 @@ def archived_files(person: User) -> tuple[list[dict[str, object]], list[Archived
         content = ArchivedFile(_path(file), file.file.name)
         path = contents.setdefault(file.file_id, content).path
         records.append(_record(file) | {"path": path})
+    records += [
+        image_record(one) | {"name": f"{one}.{_suffix(one)}", "path": image_path(one)}
+        for one in images_of(person)
+    ]
     return records, list(contents.values())
+
+
+def images_of(person: User) -> "models.QuerySet[ReplyImage]":
+    """Return the images of replies, without their bytes."""
+    theirs = ReplyImage.objects.filter(message__conversation__user=person)
+    return theirs.defer("data").order_by("pk")
+
+
+def image_path(image: ReplyImage) -> str:
+    """Return the name in the archive of an image of a reply."""
+    return f"{IMAGES}/{image.message_id}-{image.position}.{_suffix(image)}"
+
+
+def _suffix(image: ReplyImage) -> str:
+    return image.media_type.removeprefix("image/")
 
 
 def _record(file: PresetFile) -> dict[str, object]:

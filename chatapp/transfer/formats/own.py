@@ -1,13 +1,19 @@
 """Reads chats of our own export, JSON Lines, alone or in an archive that also has the files.
 
 Written by `chatapp/exports/formats/json_lines.py`, described in docs/export-format.md. What other
-apps don't have is passed on as `own`.
+apps don't have is passed on as `own`, see `own_details`.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from chatapp.transfer.formats.own_details import (
+    details_of_chat,
+    details_of_reply,
+    parameters_of,
+    seconds,
+)
 from chatapp.transfer.formats.parts import (
     Export,
     Unusable,
@@ -17,19 +23,8 @@ from chatapp.transfer.formats.parts import (
     link,
 )
 from chatapp.transfer.records import Format, RunState, SourceChat, SourceFile
-from chatapp.transfer.tree import Kind, Node, Reasoning, Text, ToolCall, ToolResult
-from chatapp.transfer.values import (
-    count,
-    identifier,
-    line,
-    listed,
-    mapping,
-    moment,
-    number,
-    storable,
-    text,
-)
-from chatapp.upstream.wire.chat_parameters import InvalidParameters, checked
+from chatapp.transfer.tree import Kind, NextRound, Node, Part, Reasoning, Text, ToolCall, ToolResult
+from chatapp.transfer.values import count, identifier, line, listed, mapping, moment, text
 from chatapp.upstream.wire.reply import Ending
 
 VERSION = 1
@@ -39,12 +34,14 @@ NOT_EXPORTED = (
 )
 NEWER = "It was exported by a newer version of this app. Update this app, then import it again."
 EXPIRED = "The file had been deleted by the retention period."
-_CHAT = ("preset", "left_out", "is_temporary")
-_MESSAGE = (
-    *("upstream", "finish_reason", "choice", "failed_models", "moderation", "request_settings"),
-    *("time_to_first_token", "duration", "extras", "usage"),
-)
-_STATES: Mapping[str, RunState] = {"done": "done", "failed": "failed", "denied": "denied"}
+PRESET_KEPT = "Its preset isn't imported. Its instructions and parameters are the chat's own now."
+PRESET_MISSING = "Its preset isn't imported, and its instructions aren't in the export."
+_STATES: Mapping[str, RunState] = {
+    "done": "done",
+    "failed": "failed",
+    "denied": "denied",
+    "cancelled": "cancelled",
+}
 
 
 def is_chat(value: dict[str, Any]) -> bool:
@@ -57,14 +54,13 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
     if (version := count(value.get("version"))) and version > VERSION:
         raise Unusable(NEWER)
     left_out: Counter[str] = Counter()
-    asked_with = {
-        identifier(mapping(one).get("id")): storable(one)
-        for one in listed(value.get("request_settings"))
-    }
     nodes = [
-        _node(mapping(one), index, export, asked_with, left_out)
+        _node(mapping(one), index, bool(version), export, left_out)
         for index, one in enumerate(listed(value.get("messages")))
     ]
+    preset = mapping(value.get("preset"))
+    chosen = _chosen(value, preset)
+    parameters = parameters_of(chosen["parameters"], left_out)
     return chat(
         Format.OWN,
         value,
@@ -78,26 +74,27 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
         is_archived=bool(value.get("archived_at")),
         is_pinned=value.get("is_pinned") is True,
         folder=line(value.get("project")),
-        system_prompt=text(value.get("system_prompt")),
-        parameters=_parameters(value.get("parameters"), left_out),
-        own={name: storable(value[name]) for name in _CHAT if value.get(name)},
+        system_prompt=text(chosen["system_prompt"]),
+        parameters=parameters,
+        notes=_notes(preset),
+        own=details_of_chat(value, parameters, left_out),
     )
 
 
-def _parameters(value: object, left_out: Counter[str]) -> dict[str, object]:
-    try:
-        return checked(storable(mapping(value)))
-    except InvalidParameters as invalid:
-        left_out["parameter"] += len(invalid.errors)
-        return {}
+def _chosen(value: dict[str, Any], preset: dict[str, Any]) -> dict[str, Any]:
+    """Return the chat's own system prompt and parameters, or else those of its preset."""
+    names = ("system_prompt", "parameters")
+    return {name: preset.get(name) if value.get(name) is None else value[name] for name in names}
+
+
+def _notes(preset: dict[str, Any]) -> list[str]:
+    if not preset:
+        return []
+    return [PRESET_KEPT if "system_prompt" in preset else PRESET_MISSING]
 
 
 def _node(
-    message: dict[str, Any],
-    index: int,
-    export: Export,
-    asked_with: dict[str, Any],
-    left_out: Counter[str],
+    message: dict[str, Any], index: int, has_rounds: bool, export: Export, left_out: Counter[str]
 ) -> Node:
     node = Node(
         identifier(message.get("id")) or f"message:{index}",
@@ -111,27 +108,20 @@ def _node(
         left_out["message without a role" if message else "damaged message"] += 1
     else:
         node.kind = Kind.PROMPT if role == "user" else Kind.REPLY
-        _fill(node, message, export, left_out)
-        settings = asked_with.get(identifier(message.get("request_settings")))
-        node.own = {name: storable(message[name]) for name in _MESSAGE if message.get(name)}
-        if settings:
-            node.own["request_settings"] = settings
+        _fill(node, message, has_rounds, export, left_out)
+        if node.kind is Kind.REPLY:
+            node.own = details_of_reply(message)
     return node
 
 
-def _fill(node: Node, message: dict[str, Any], export: Export, left_out: Counter[str]) -> None:
+def _fill(
+    node: Node, message: dict[str, Any], has_rounds: bool, export: Export, left_out: Counter[str]
+) -> None:
     node.at = moment(message.get("created_at"), left_out)
     node.is_continuation = message.get("is_continuation") is True
-    rounds = [mapping(one) for one in listed(message.get("rounds"))]
-    if rounds:  # since version 1
-        for one in rounds:
-            node.parts += [Reasoning(text(one.get("reasoning"))), Text(text(one.get("content")))]
-            node.parts += _tool_parts(one)
-    else:
-        node.parts.append(Reasoning(text(message.get("reasoning"))))
-        node.parts += [*_tool_parts(message), Text(text(message.get("content")))]
+    node.parts = _parts_of(message, has_rounds)
     node.model = line(message.get("model"), 200)
-    node.reasoning_seconds = number(message.get("reasoning_duration"))
+    node.reasoning_seconds = seconds(message.get("reasoning_duration"))
     ending = text(message.get("ending"))
     known = list(Ending)
     node.ending = Ending(ending) if ending in known else Ending.INTERRUPTED
@@ -144,6 +134,22 @@ def _fill(node: Node, message: dict[str, Any], export: Export, left_out: Counter
     files = [*listed(message.get("files")), *listed(message.get("images"))]
     node.files = [_file(mapping(one), export) for one in files]
     node.error = text(mapping(message.get("error")).get("message"))
+
+
+def _parts_of(message: dict[str, Any], has_rounds: bool) -> list[Part]:
+    rounds = listed(message.get("rounds"))
+    if not rounds and not has_rounds:  # before version 1, which put the rounds together
+        reasoning, content = _texts_of(message)
+        return [reasoning, *_tool_parts(message), content]
+    found: list[Part] = []
+    for one in rounds or [message]:
+        record = mapping(one)
+        found += [*([NextRound()] if found else []), *_texts_of(record), *_tool_parts(record)]
+    return found
+
+
+def _texts_of(record: dict[str, Any]) -> tuple[Reasoning, Text]:
+    return Reasoning(text(record.get("reasoning"))), Text(text(record.get("content")))
 
 
 def _tool_parts(record: dict[str, Any]) -> Iterator[ToolCall | ToolResult]:
@@ -164,4 +170,11 @@ def _file(record: dict[str, Any], export: Export) -> SourceFile:
         content=found.content if found else None,
         missing=missing,
         alt=text(record.get("alt")),
+        pages=_pages(record.get("pages")),
+        is_expired=found is None and record.get("is_expired") is True,
     )
+
+
+def _pages(value: object) -> tuple[int, int]:
+    first, last = [*(count(one) or 0 for one in listed(value)[:2]), 0, 0][:2]
+    return first, last

@@ -85,11 +85,11 @@ def file_named(
     size: int | None = None,
     content: FileContent | None = None,
     missing: str = "",
-    alt: str = "",
+    **others: Any,
 ) -> SourceFile:
     shown = clean_file_name(text(name))
     reason = "" if content else missing
-    return SourceFile(shown, line(media_type, 100), size, content, reason, alt)
+    return SourceFile(shown, line(media_type, 100), size, content, reason, **others)
 
 
 def file_of_url(url: str, name: object, missing: str) -> SourceFile:

@@ -102,7 +102,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
     },
     "chatapp.ReplyImage": {
         "images/": {"message", "position", "media_type", "data", "file"},
-        "": {"id"},
+        "": {"id", "imported_by"},
     },
     "chatapp.Attachment": {
         "files.json": {
@@ -381,7 +381,8 @@ async def test_what_the_person_set_for_chats_is_included(
     memory = json.loads(files["account.json"])["memory"]
     assert memory == {"about": "A nurse.", "answers": "Briefly.", "is_on": True}
     chat = json.loads(files["conversations.jsonl"])
-    assert chat["preset"] == {"name": "Translator", "version": 1}
+    version = {"name": "Translator", "version": 1, "system_prompt": "", "parameters": {}}
+    assert chat["preset"] == version
     assert (chat["system_prompt"], chat["parameters"]) == ("Translate.", {"seed": 3})
     assert json.loads(files["projects.json"])[0]["preset"] == "Translator"
 

@@ -1,0 +1,410 @@
+"""What our own exports have comes back when another person imports them."""
+
+import json
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from io import BufferedIOBase, BytesIO
+from typing import Any, cast
+from uuid import uuid4
+from zipfile import ZipFile
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import Group
+from django.core.files.storage import Storage
+from django.test import AsyncClient
+from pytest_django import Settings
+
+from chatapp.accounts.erasing import erase
+from chatapp.exports.writing import chats_of, written
+from chatapp.files.reading import content_of
+from chatapp.imports.own_settings import NO_MODEL
+from chatapp.models import (
+    AccessRule,
+    Attachment,
+    ChatExport,
+    ChatSettings,
+    ContextCut,
+    Conversation,
+    Feedback,
+    FileContent,
+    Message,
+    ModelChoice,
+    Preset,
+    Project,
+    Prompt,
+    Refused,
+    ReplyImage,
+    RequestSettings,
+    StoredFile,
+    Upstream,
+    Usage,
+    User,
+)
+from chatapp.models.conversations.exports import ExportFormat, ExportScope
+from chatapp.models.conversations.extras import Extras
+from chatapp.models.conversations.failed_models import FailedModel
+from chatapp.models.conversations.rounds import Round, RunState, ToolRun
+from chatapp.models.library.file_sets import check_room, stored_bytes_of
+from chatapp.models.library.sharing import Level
+from chatapp.transfer.formats.own import PRESET_KEPT, PRESET_MISSING
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.reply import Ending
+from chatapp.upstream.wire.sources import Source
+from tests.conftest import confirmed, signed_in
+from tests.documents.files import image, pdf
+from tests.imports.uploading import imported
+from tests.support.stored import end, reply_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+AT = datetime(2025, 10, 9, 12, tzinfo=UTC)
+# What is rightly different after an import, and why.
+OTHER_IN_CHATS = {
+    "id": "It is another chat.",
+    "created_at": "The policy and the periods of its new installation count from then.",
+    "imported_from": "It says where the chat is from.",
+}
+OTHER_IN_MESSAGES = {
+    "id": "It is another message.",
+    "upstream": "A name says nothing about what is connected here.",
+    "usage": "Nothing was spent here, so it is among the extras as `imported_usage`.",
+}
+OTHER_IN_FAILED_MODELS = {"upstream": "It is a key of the other installation."}
+
+
+@pytest.fixture(autouse=True)
+def on_disk(disk: Storage) -> Storage:
+    return disk
+
+
+@pytest.fixture
+def stars(alice: User, connected: Upstream) -> Conversation:
+    """A chat of Alice with something in each field of the format."""
+    sky = Project.objects.create(user=alice, name="Sky")
+    chat = Conversation.objects.create(
+        user=alice, title="Stars", project=sky, is_pinned=True, archived_at=AT, updated_at=AT
+    )
+    settings = ChatSettings.of(chat)
+    settings.set_own("Be exact.", {"temperature": 0.5, "seed": 7, "extra": {"top_k": 2}})
+    model = ModelChoice(connected.pk, "m")
+    settings.set_own("Be exact, and short.", {"temperature": 0.9}, model)
+    settings.store()
+    asked = [
+        RequestSettings.imported(chat, said, {"temperature": 0.5}) for said in ("Be exact.", "")
+    ]
+    prompt = _said(chat, "Far?", None, 0)
+    _attach(prompt, "distances.txt", b"Vega 25, Deneb 2,600")
+    _attach(prompt, "atlas.pdf", pdf(["One", "Two", "Three"]), first_page=2, last_page=3)
+    _attach(prompt, "sky.png", image("PNG"), alt="The sky at night")
+    gone = _attach(prompt, "gone.txt", b"Gone")
+    Attachment.objects.filter(pk=gone.pk).update(file=None)
+    run = ToolRun("call_1", "look", '{"x": 1}', RunState.FAILED, "nothing")
+    first = _reply(
+        chat, connected, prompt, "25 light-years.", 1,
+        earlier_rounds=[Round("Hm.", "I look.", tool_runs=[run]).as_record()],
+        reasoning="So.",
+        extras_record=Extras(
+            (Source("https://vega.example/", "Vega"),), 3, has_sound=True, image_count=2,
+            expired_images=1, left_out={"video": 2},
+        ).as_record(),
+        request_settings=asked[0],
+        failed_models_record=[FailedModel(connected.pk, "x", "X", "rate_limited", 429).as_record()],
+        choice=1,
+        finish_reason="stop",
+        moderation=MODERATION,
+        is_flagged=True,
+        time_to_first_token=0.25,
+        reasoning_duration=2.5,
+        duration=3.75,
+    )  # fmt: skip
+    for position, size in enumerate([(20, 10), (30, 10)]):
+        ReplyImage.objects.create(
+            message=first, position=position, media_type="image/png", data=image("PNG", size)
+        )
+    Feedback.objects.create(message=first, rating="down", note="No", given_at=AT)
+    Usage.objects.create(
+        message=first, user=alice, provenance="reported", prompt_tokens=3, completion_tokens=4,
+        total_tokens=7, model="m", booked_at=AT, cost=1_500_000,
+    )  # fmt: skip
+    then = _said(chat, "And Deneb?", first, 2)
+    half = ToolRun("call_2", "look", "{}", RunState.CANCELLED, "Too late")
+    stopped = _reply(
+        chat, connected, then, "About", 3, ending=Ending.STOPPED, tool_runs=[half.as_record()],
+        request_settings=asked[0],
+    )  # fmt: skip
+    onwards = chat.messages.create(
+        parent=stopped, role="user", is_continuation=True, created_at=AT + timedelta(minutes=4)
+    )
+    done = ToolRun("call_3", "look", "{}", RunState.DONE, "2,600")
+    _reply(
+        chat, connected, onwards, "", 5, ending=Ending.FAILED,
+        earlier_rounds=[Round("", "I look.", tool_runs=[done]).as_record()],
+        error={"kind": str(ErrorKind.RATE_LIMITED), "message": "Slow down"},
+        request_settings=asked[1],
+    )  # fmt: skip
+    other = _reply(chat, connected, prompt, "Very far.", 6)
+    ContextCut.objects.create(
+        conversation=chat, message=other, summary="It is far.", upstream=connected, model="m",
+        is_edited=True, created_at=AT,
+    )  # fmt: skip
+    ContextCut.objects.create(conversation=chat, message=first, is_lifted=True, created_at=AT)
+    Conversation.objects.filter(pk=chat.pk).update(cut_changes=2, active_leaf=other.pk)
+    return chat
+
+
+MODERATION = {
+    "input": {
+        "model": "guard",
+        "results": [
+            {
+                "flagged": True,
+                "categories": ["violence"],
+                "scores": {"violence": 0.75},
+                "applied_input_types": {"violence": ["text"]},
+                "model": "",
+            }
+        ],
+    },
+    "output": {"code": "busy", "message": "Not now"},
+}
+
+
+def _said(chat: Conversation, text: str, parent: Message | None, minutes: int) -> Message:
+    at = AT + timedelta(minutes=minutes)
+    return chat.messages.create(parent=parent, role="user", content=text, created_at=at)
+
+
+def _reply(
+    chat: Conversation, upstream: Upstream, parent: Message, text: str, minutes: int, **others: Any
+) -> Message:
+    return chat.messages.create(
+        parent=parent,
+        role="assistant",
+        content=text,
+        created_at=AT + timedelta(minutes=minutes),
+        upstream=upstream,
+        model="m",
+        **{"ending": Ending.COMPLETE, **others},
+    )
+
+
+def _attach(message: Message, name: str, data: bytes, **others: Any) -> Attachment:
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        content = content_of(cast(BufferedIOBase, file), name)
+    message.file_count += 1
+    message.save()
+    return Attachment.objects.create(
+        user=message.conversation.user,
+        message=message,
+        position=message.file_count,
+        name=name,
+        size=content.file.size,
+        received=content.file.size,
+        state=Attachment.State.READY,
+        file=content.file,
+        **others,
+    )
+
+
+def exported(person: User) -> bytes:
+    """Return the JSON of all chats of a person, with files."""
+    export = ChatExport(
+        user=person, format=ExportFormat.JSON, scope=ExportScope.EVERYTHING, with_files=True
+    )
+    return b"".join(written(export, chats_of(export)).pieces)
+
+
+def archived(person: User) -> bytes:
+    """Return the archive of a person's data."""
+    client = AsyncClient(headers={"host": "localhost"})
+    client.cookies = confirmed(signed_in(person)).cookies
+
+    async def archive() -> bytes:
+        answer: Any = await client.post("/privacy/archive/")
+        return b"".join([part async for part in answer.streaming_content])
+
+    return async_to_sync(archive)()
+
+
+def forget_files() -> None:
+    """Forget what was read of all files, as another installation knows nothing of it."""
+    for model in (Attachment, ReplyImage, FileContent, StoredFile):
+        model._default_manager.all().delete()
+
+
+def compared(export: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the chat of an export, with names in place of ids, and the contents of its files."""
+    with ZipFile(BytesIO(export)) as archive:
+        [line] = archive.read("conversations.jsonl").splitlines()
+        index = json.loads(archive.read("files.json"))
+        contents = {one["name"]: archive.read(one["path"]) for one in index if "path" in one}
+    chat = json.loads(line)
+    names = {one["id"]: f"{one['role']} {one.get('content')}" for one in chat["messages"]}
+    assert len(set(names.values())) == len(names)
+    asked = {one.pop("id"): one["instructions"] for one in chat["request_settings"]}
+    for message in chat["messages"]:
+        for one in message.get("images", ()):
+            one["id"] = one["id"].removeprefix(message["id"])
+        for one in message.get("files", ()):
+            one.pop("id")
+        for one in message.get("failed_models", ()):
+            for field in OTHER_IN_FAILED_MODELS:
+                one.pop(field)
+        message["name"] = names[message["id"]]
+        message["parent"] = names.get(message.get("parent"))
+        if key := message.get("request_settings"):
+            message["request_settings"] = asked[key]
+        for field in OTHER_IN_MESSAGES:
+            message.pop(field, None)
+        message.get("extras", {}).pop("imported_usage", None)
+    chat["messages"].sort(key=lambda one: one["name"])
+    chat["request_settings"].sort(key=lambda one: one["instructions"])
+    chat["active_leaf"] = names[chat["active_leaf"]]
+    for one in chat["left_out"]:
+        one["through"] = names[one["through"]]
+    chat["left_out"].sort(key=lambda one: one["through"])
+    for field in OTHER_IN_CHATS:
+        chat.pop(field)
+    return chat, contents
+
+
+@pytest.mark.parametrize("export_of", [exported, archived])
+def test_another_person_gets_all_that_an_export_has(
+    export_of: Callable[[User], bytes], alice: User, bob: User, stars: Conversation
+) -> None:
+    export = export_of(alice)
+    before, contents = compared(exported(alice))
+    forget_files()
+    job = imported(signed_in(bob), BytesIO(export), makes_projects="on")
+    assert (job.result["chats"], job.result["skipped"]) == (1, 0)
+    after, same_contents = compared(exported(bob))
+    assert after == before
+    assert same_contents == contents
+    assert set(job.result["reasons"]) == {"The file had been deleted by the retention period."}
+
+
+@pytest.fixture
+def poem(alice: User, olive: User, connected: Upstream) -> Conversation:
+    """A chat of Alice with a preset of Olive."""
+    content = {"system_prompt": "Rhyme.", "parameters": {"seed": 3}}
+    preset = Preset.start(olive, name="Poet", **content)
+    preset.share(None, Level.READ, olive)
+    model = ModelChoice(connected.pk, "m")
+    turn = Prompt("Why?", model, preset=preset.pk).store(alice, uuid4())
+    end(turn.reply, reply_of("So."))
+    return turn.conversation
+
+
+def test_what_a_chat_had_of_a_preset_becomes_its_own(
+    alice: User, bob: User, poem: Conversation
+) -> None:
+    job = imported(signed_in(bob), BytesIO(exported(alice)))
+    settings = ChatSettings.of(bob.conversations.get())
+    assert (settings.preset, settings.system_prompt) == (None, "Rhyme.")
+    assert settings.parameters == {"seed": 3}
+    assert list(job.result["reasons"]) == [PRESET_KEPT]
+    asked = Message.objects.get(conversation__user=bob, role="assistant").request_settings
+    assert asked
+    assert (asked.instructions, asked.preset_version, asked.has_preset) == ("Rhyme.", None, False)
+
+
+def test_what_a_person_could_only_use_of_a_preset_does_not_come_along(
+    alice: User, bob: User, poem: Conversation
+) -> None:
+    preset = Preset.objects.get()
+    preset.share(None, Level.USE, preset.owner)
+    export = exported(alice)
+    assert b"Rhyme" not in export
+    job = imported(signed_in(bob), BytesIO(export))
+    chat = bob.conversations.get()
+    assert ChatSettings.of(chat).is_new
+    assert not RequestSettings.objects.filter(conversation=chat).exists()
+    assert list(job.result["reasons"]) == [PRESET_MISSING]
+
+
+def test_settings_of_models_come_only_if_the_person_has_these_models(
+    alice: User, bob: User, connected: Upstream, stars: Conversation
+) -> None:
+    export = exported(alice)
+    AccessRule.objects.create(upstream=connected, model="m").groups.add(
+        Group.objects.create(name="Astronomers")
+    )
+    job = imported(signed_in(bob), BytesIO(export))
+    chat = bob.conversations.get()
+    assert ChatSettings.of(chat).by_model is None
+    assert [one.upstream for one in ContextCut.objects.filter(conversation=chat)] == [None, None]
+    assert NO_MODEL in job.result["reasons"]
+
+
+def test_images_of_imported_replies_count_as_the_persons_files_until_they_are_erased(
+    alice: User, bob: User, stars: Conversation, settings: Settings
+) -> None:
+    export = exported(alice)
+    stars.delete()
+    Attachment.objects.all().delete()
+    imported(signed_in(bob), BytesIO(export))
+    of_images = sum(one.file.size for one in ReplyImage.objects.all() if one.file)
+    attached = StoredFile.objects.filter(attachments__user=bob).distinct()
+    assert of_images
+    assert stored_bytes_of(bob) == of_images + sum(one.size for one in attached)
+    Attachment.objects.all().delete()
+    settings.CHATAPP_FILE_BYTES_PER_PERSON = of_images
+    with pytest.raises(Refused):
+        check_room(bob, 1)
+    erase([bob])
+    assert not ReplyImage.objects.exists()
+    assert not StoredFile.objects.filter(reply_images__isnull=False).exists()
+
+
+def page_with(reply: Message, person: User) -> str:
+    """Return the page of the branch that ends with a reply."""
+    reply.conversation.read(reply.pk)
+    return " ".join(signed_in(person).get(reply.conversation.get_absolute_url()).text.split())
+
+
+def test_nobody_is_asked_again_in_place_of_an_imported_model_that_failed(
+    alice: User, bob: User, stars: Conversation
+) -> None:
+    imported(signed_in(bob), BytesIO(exported(alice)))
+    replies = Message.objects.filter(conversation__user=bob, role="assistant")
+    assert {one.chosen_model for one in replies} == {None}
+    assert [one.failed_models[0].name for one in replies if one.failed_models] == ["X"]
+
+
+def test_what_a_provider_flagged_elsewhere_flags_nothing_here(
+    alice: User, bob: User, stars: Conversation
+) -> None:
+    imported(signed_in(bob), BytesIO(exported(alice)))
+    Feedback.objects.all().delete()
+    chat = bob.conversations.get()
+    assert not chat.messages.filter(is_flagged=True).exists()
+    reply = chat.messages.exclude(moderation=None).get()
+    page = page_with(reply, bob)
+    assert "moderation flagged this exchange" not in page
+    assert "Imported, and not counted here: violence" in page
+    assert reply.moderation == MODERATION
+
+
+def test_tokens_that_were_spent_elsewhere_are_shown_and_counted_nowhere(
+    alice: User, bob: User, stars: Conversation
+) -> None:
+    imported(signed_in(bob), BytesIO(exported(alice)))
+    chat = Conversation.objects.with_usage().get(user=bob)
+    assert (chat.reply_count, chat.total_tokens, chat.total_cost) == (0, 0, 0)
+    assert not Usage.objects.filter(user=bob).exists()
+    page = page_with(chat.messages.get(content="25 light-years."), bob)
+    assert "Imported, and not counted here: 3 in, 4 out (reported)" in page
+    again = json.loads(ZipFile(BytesIO(exported(bob))).read("conversations.jsonl"))
+    usages = [one["extras"]["imported_usage"] for one in again["messages"] if "extras" in one]
+    assert usages == [
+        {
+            "provenance": "reported",
+            "prompt_tokens": 3,
+            "completion_tokens": 4,
+            "total_tokens": 7,
+        }
+    ]

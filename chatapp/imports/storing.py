@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NoReturn
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, transaction
@@ -85,10 +86,13 @@ def store(job: Import) -> Iterator[None]:
 
 
 class Storer:
-    """Stores chats for one import, and counts what becomes of them."""
+    """Stores chats for one import, and counts what becomes of them.
 
-    def __init__(self, job: Import) -> None:
-        self.job = job
+    `runner` is the job that stores them, if that is another one.
+    """
+
+    def __init__(self, job: Import, runner: Import | None = None) -> None:
+        self.job, self.runner = job, runner or job
         self.now = timezone.now()
         self.result = Result.from_record(job.result)
         self.files = FileReader(job.user)
@@ -98,7 +102,10 @@ class Storer:
     def save(self) -> None:
         """Save the figures and the progress. Raises `JobLost`."""
         self.job.result = self.result.as_record()
-        self.job.advance()
+        self.runner.advance()
+
+    def check(self) -> None:
+        """Raise an error if no more may be stored. Called within each transaction."""
 
     def skip(self, reason: str, title: str) -> None:
         self.result.skipped += 1
@@ -131,9 +138,13 @@ class Storer:
             try:
                 storage.check_room(self.job.user, size)
             except Refused as refused:
-                self.save()
-                raise JobFailed(KEPT.format(refused)) from refused
+                self.stop(refused)
             self._room = min(LOOK_BYTES, storage.room_of(self.job.user) - size)
+
+    def stop(self, refused: Refused) -> NoReturn:
+        """End because there is no more room."""
+        self.save()
+        raise JobFailed(KEPT.format(refused)) from refused
 
 
 class StoredChat:
@@ -204,6 +215,7 @@ class StoredChat:
         """Store some messages, and what belongs to the chat with the first and the last of them."""
         records = batch.records
         with transaction.atomic():
+            self.storer.check()
             if self.is_here:
                 held = Conversation.objects.filter(pk=self.key, user=self.job.user)
                 self.conversation = held.select_for_update(no_key=True).get()
@@ -287,7 +299,7 @@ class StoredChat:
         result.files += files.count
         if not is_last:
             return
-        self.job.done += 1
+        self.storer.runner.done += 1
         result.left_out.update(self.chat.left_out)
         for note in self.chat.notes:
             result.reasons.add(note, self.chat.title)

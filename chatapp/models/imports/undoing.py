@@ -27,28 +27,35 @@ def undo(job: Import) -> Iterator[None]:
     """Undo the import step by step; `job.result["undone"]` counts what became of its chats."""
     undone: Counter[str] = Counter()
     job.total = job.chats.count()
-    for pk in list(job.chats.values_list("pk", flat=True)):
-        while (outcome := _undo_chat(job, pk)) is None:
-            yield
-        undone[outcome] += 1
-        job.done += 1
-        yield
-    for added in list(job.messages.exclude(chat__imported_by=job).values_list("pk", flat=True)):
-        while (outcome := _undo_messages(job, added)) is None:
-            yield
-        undone[outcome] += 1
-        yield
-    _delete_empty_projects(job)
+    yield from _undo_all(job, undone, job)
     job.result["undone"] = dict(undone)
     job.advance(result=job.result)
 
 
-def _undo_chat(job: Import, pk: UUID) -> str | None:
+def _undo_all(job: Import, undone: Counter[str], runner: Import) -> Iterator[None]:
+    """Delete what an import has stored; `runner` is the job that does it."""
+    for pk in list(job.chats.values_list("pk", flat=True)):
+        while (outcome := _undo_chat(job, pk, runner)) is None:
+            yield
+        undone[outcome] += 1
+        runner.done += 1
+        yield
+    for added in list(job.messages.exclude(chat__imported_by=job).values_list("pk", flat=True)):
+        while (outcome := _undo_messages(job, added, runner)) is None:
+            yield
+        undone[outcome] += 1
+        yield
+    _delete_empty_projects(job, runner)
+
+
+def _undo_chat(job: Import, pk: UUID, runner: Import) -> str | None:
     """Delete one batch of a chat; return what became of it, or None if there may be more."""
     try:
         with transaction.atomic(), one_at_a_time(ERASING):
-            job.lock()
-            chat = ImportedChat.objects.get(pk=pk)
+            runner.lock()
+            chat = ImportedChat.objects.filter(pk=pk).first()
+            if chat is None:
+                return DELETED
             refuse_held(job.user_id, pk)
             found = Conversation.objects.filter(pk=pk, user=job.user_id)
             conversation = found.select_for_update(no_key=True).first()
@@ -72,11 +79,11 @@ def _has_more(conversation: Conversation, chat: ImportedChat) -> bool:
     return conversation.messages.exclude(of_import).exists()
 
 
-def _undo_messages(job: Import, pk: int) -> str | None:
+def _undo_messages(job: Import, pk: int, runner: Import) -> str | None:
     """Delete one batch of messages that were added to a chat that had been there."""
     try:
         with transaction.atomic(), one_at_a_time(ERASING):
-            job.lock()
+            runner.lock()
             added = ImportedMessages.objects.filter(pk=pk)
             row = added.select_related("chat").first()
             if row is None:
@@ -100,9 +107,9 @@ def _undo_messages(job: Import, pk: int) -> str | None:
         return HELD
 
 
-def _delete_empty_projects(job: Import) -> None:
+def _delete_empty_projects(job: Import, runner: Import) -> None:
     made = job.result.get("projects", [])
     empty = Project.objects.filter(pk__in=made, user=job.user_id, conversations=None)
     with transaction.atomic():
-        job.lock()
+        runner.lock()
         empty.delete()

@@ -7,9 +7,17 @@ from typing import BinaryIO, cast
 from django.conf import settings
 
 from chatapp.models import Import, User
+from chatapp.models.accounts.users import address_key
 from chatapp.models.files.import_files import COPY_NAME, ImportFile
 from chatapp.models.platform.jobs import JobFailed
-from chatapp.transfer import Skipped, SourceChat, Unreadable, detect
+from chatapp.transfer import (
+    Skipped,
+    SourceChat,
+    Unreadable,
+    detect,
+    is_database,
+    people_of,
+)
 from chatapp.transfer.database import MAGIC
 from chatapp.transfer.records import Format
 
@@ -77,30 +85,26 @@ class Ownership:
     def __init__(self, user: User, files: list[BinaryIO]) -> None:
         """Raise `JobFailed` if the person may not import these files."""
         self.format = detect(files)
-        self._address = user.email.strip().casefold()
-        self._is_database = any(_is_database(file) for file in files)
         self._owners: set[str] = set()
-        if self._is_database and not user.administers:
+        self._own: frozenset[str] | None = None  # ids of the person's accounts in a database
+        databases = [file for file in files if is_database(file)]
+        if databases and not user.administers:
             raise JobFailed(ADMINISTRATORS)
-        if self._is_database and not self._address:
+        if databases and not user.email:
             raise JobFailed(NO_ADDRESS)
+        if databases:
+            people, address = people_of(databases[0]).values(), address_key(user.email)
+            self._own = frozenset(one.id for one in people if address_key(one.address) == address)
 
     def checked(self, entry: SourceChat | Skipped) -> SourceChat | Skipped:
         """Return the chat, or why it is skipped."""
         if isinstance(entry, Skipped) or self.format is not Format.OPEN_WEBUI:
             return entry
-        if self._is_database:
-            is_own = entry.owner.strip().casefold() == self._address
+        if self._own is not None:
+            is_own = entry.owner in self._own
         else:  # which has ids only: all must be of one person
             self._owners.add(entry.owner)
             is_own = len(self._owners) == 1
         if len(self._owners) > 1:
             raise JobFailed(SEVERAL)
         return entry if is_own else Skipped(OTHERS, entry.title, entry.source_id)
-
-
-def _is_database(file: BinaryIO) -> bool:
-    file.seek(0)
-    found = file.read(len(MAGIC)) == MAGIC
-    file.seek(0)
-    return found

@@ -8,7 +8,7 @@ unpacked to a path. All of it is untrusted: damaged chats are skipped, and a `Re
 nodes into messages.
 """
 
-from .reading import detect, open_file, read
+from .reading import detect, is_database, open_file, people_of, read
 from .records import (
     Format,
     Report,
@@ -17,6 +17,7 @@ from .records import (
     SourceFeedback,
     SourceFile,
     SourceMessage,
+    SourcePerson,
     SourceRound,
     SourceToolRun,
     Unreadable,
@@ -30,10 +31,13 @@ __all__ = [
     "SourceFeedback",
     "SourceFile",
     "SourceMessage",
+    "SourcePerson",
     "SourceRound",
     "SourceToolRun",
     "Unreadable",
     "detect",
+    "is_database",
     "open_file",
+    "people_of",
     "read",
 ]

@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from chatapp.transfer.elements import BROKEN, MAX_BYTES, TOO_LARGE, Broken, decoded
-from chatapp.transfer.records import Unreadable
-from chatapp.transfer.values import identifier, line, mapping
+from chatapp.transfer.records import SourcePerson, Unreadable
+from chatapp.transfer.values import identifier, line, mapping, text
 
 MAGIC = b"SQLite format 3\0"
 MAX_ROWS = 1_000_000
+MAX_PEOPLE = 100_000
+MAX_ADDRESS = 254  # characters
+MAX_NAME = 100
 DAMAGED = "This database is damaged, or it isn't Open WebUI's."
 NO_FILE = "A database can only be read from a file on disk."
 _COLUMNS = (
@@ -36,11 +39,12 @@ _FIELDS = {
     "error": "error",
     "created_at": "timestamp",
 }
+_KNOWN = {"chat": _COLUMNS, "chat_message": ("id", *_FIELDS), "user": ("id", "email", "name")}
 _JSON = frozenset({"chat", "meta", "content", "output", "files", "sources", "error"})
 
 
 class Database:
-    """The chats of a database, with the names of folders and the addresses of people."""
+    """The chats of a database, its people, and the names of folders."""
 
     def __init__(self, file: BinaryIO) -> None:
         """Raise `Unreadable` if the file is damaged or has other tables."""
@@ -50,10 +54,23 @@ class Database:
             if not {"id", "chat"} <= set(self._columns["chat"]):
                 raise Unreadable(DAMAGED)
             self.folders = self._names("folder", "name")
-            self.owners = self._names("user", "email")
         except sqlite3.Error as error:
             self.close()
             raise Unreadable(DAMAGED) from error
+
+    def people(self) -> dict[str, SourcePerson]:
+        """Return the accounts by their ids; none if there is no table of them."""
+        found: dict[str, SourcePerson] = {}
+        try:
+            names = self._columns_of("user")
+            query = f'SELECT {", ".join(names)} FROM "user" LIMIT {MAX_PEOPLE}'  # noqa: S608 - names of our own
+            for row in self._connection.execute(query) if "id" in names else ():
+                values = {name: _value(name, one) for name, one in zip(names, row, strict=True)}
+                id, name = identifier(values["id"]), line(values.get("name"), MAX_NAME)
+                found.setdefault(id, SourcePerson(id, name, _address(values.get("email"))))
+        except sqlite3.Error as error:
+            raise Unreadable(DAMAGED) from error
+        return found
 
     def close(self) -> None:
         self._connection.close()
@@ -105,10 +122,9 @@ class Database:
         found = self._connection.execute(query, [table]).fetchone()
         if not found or not found[0].upper().startswith(b"CREATE TABLE"):
             return []
-        selected = self._connection.execute(f"SELECT * FROM {table} LIMIT 0")  # noqa: S608 - a name of our own
+        selected = self._connection.execute(f'SELECT * FROM "{table}" LIMIT 0')  # noqa: S608 - a name of our own
         present = {column[0] for column in selected.description}
-        known = _COLUMNS if table == "chat" else ("id", *_FIELDS)
-        return [name for name in known if name in present]
+        return [name for name in _KNOWN[table] if name in present]
 
     def _names(self, table: str, column: str) -> dict[str, str]:
         try:
@@ -140,6 +156,12 @@ def _authorize(action: int, *names: str | None) -> int:
     """Allow to read tables, but no view or trigger to do so, whose name is the last."""
     is_allowed = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ) and names[-1] is None
     return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+
+
+def _address(value: object) -> str:
+    """Return an address as it is; "" if it can't be one, since a changed one may be another's."""
+    found = text(value)
+    return found if found == value and found == line(found, MAX_ADDRESS) else ""
 
 
 def _value(name: str, value: Any) -> Any:

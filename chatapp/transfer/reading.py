@@ -16,7 +16,15 @@ from chatapp.transfer.database import Database
 from chatapp.transfer.elements import Broken, Elements, decoded
 from chatapp.transfer.formats import chatgpt, claude, librechat, open_webui, own
 from chatapp.transfer.formats.parts import Export, Unusable
-from chatapp.transfer.records import Format, Report, Skipped, SourceChat, SourceFile, Unreadable
+from chatapp.transfer.records import (
+    Format,
+    Report,
+    Skipped,
+    SourceChat,
+    SourceFile,
+    SourcePerson,
+    Unreadable,
+)
 from chatapp.transfer.tree import TooComplex
 from chatapp.transfer.values import identifier, line, mapping
 
@@ -77,7 +85,7 @@ def read(
     for source in opened:
         if isinstance(source, Archive):
             entries = _of_archive(source, format, report)
-        elif _starts_with(source, database.MAGIC):
+        elif is_database(source):
             entries = _of_database(source, export)
         else:
             entries = _of_json(source, report)
@@ -85,6 +93,17 @@ def read(
             chat = _read_chat(entry, format, export)
             report.count(chat)
             yield chat
+
+
+def is_database(file: BinaryIO) -> bool:
+    """Whether it is Open WebUI's database, which has the chats of several people."""
+    return _starts_with(file, database.MAGIC)
+
+
+def people_of(file: BinaryIO) -> Mapping[str, SourcePerson]:
+    """Return the accounts of a database by their ids, which are the owners of its chats."""
+    with closing(Database(file)) as source:
+        return source.people()
 
 
 def open_file(file: SourceFile) -> BinaryIO:
@@ -105,7 +124,7 @@ def _starts_with(file: BinaryIO, *beginnings: bytes) -> bool:
 
 
 def _format_of(file: BinaryIO) -> Format | None:
-    if _starts_with(file, database.MAGIC):
+    if is_database(file):
         with closing(Database(file)):
             return Format.OPEN_WEBUI
     if not _starts_with(file, *archives.MAGIC):
@@ -160,7 +179,7 @@ def _of_json(file: BinaryIO, report: Report) -> Iterator[object]:
 
 def _of_database(file: BinaryIO, export: Export) -> Iterator[object]:
     with closing(Database(file)) as source:
-        export.folders, export.owners = source.folders, source.owners
+        export.folders = source.folders
         yield from source.chats()
 
 

@@ -194,12 +194,21 @@ class SourceChat:
     is_pinned: bool = False
     folder_id: str = ""  # of a folder or project
     folder: str = ""  # its name, where the export has it
-    owner: str = ""  # the account in a database of several people: an address, or else an id
+    owner: str = ""  # the id of its account there
     system_prompt: str = ""
     parameters: Mapping[str, object] = field(default_factory=dict)  # as `chat_parameters` has them
     left_out: Mapping[str, int] = field(default_factory=dict)  # number of parts left out, by kind
     notes: tuple[str, ...] = ()  # sentences about what is different now
     own: OwnChat = OwnChat()
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePerson:
+    """An account in a database of several people."""
+
+    id: str
+    name: str
+    address: str  # as it is stored; "" if it has none
 
 
 @dataclass(frozen=True, slots=True)

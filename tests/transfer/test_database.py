@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from chatapp.transfer import Format, Unreadable, database, detect
+from chatapp.transfer import Format, SourcePerson, Unreadable, database, detect, people_of
 from tests.transfer.samples import outline, read_all, webui_turn
 
 SCHEMA = """
@@ -66,9 +66,45 @@ def test_chats_with_the_names_of_folders_and_people(store: Store) -> None:
     assert detect([file]) is Format.OPEN_WEBUI
     first, second = read_all(file)[0]
     assert outline(first) == [("u", None, "Green or black?"), ("a", "u", "Green.")]
-    assert (first.source_id, first.folder, first.owner) == ("w-1", "Drinks", "me@example.com")
+    assert (first.source_id, first.folder, first.owner) == ("w-1", "Drinks", "me")
     assert (first.is_pinned, first.is_archived) == (True, False)
     assert (second.folder, second.owner) == ("", "unknown")
+
+
+def test_people_with_their_names_and_addresses(store: Store) -> None:
+    sql = "INSERT INTO user VALUES ('you', NULL, 'You@Example.com'), (7, ' A  B ', '')"
+    assert people_of(store(sql=sql)) == {
+        "me": SourcePerson("me", "Me", "me@example.com"),
+        "you": SourcePerson("you", "", "You@Example.com"),
+        "7": SourcePerson("7", "A B", ""),
+    }
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("NULL", "x'ff00'", "'a@b.c '", "'a@b.c' || char(10)", "'a@b.c' || char(0) || 'd'"),
+        *("'a@b.c' || printf('%300c', 'd')", "printf('%1000000c', 'x')"),
+    ],
+)
+def test_an_odd_address_is_not_changed_into_another(store: Store, address: str) -> None:
+    sql = f"UPDATE user SET email = {address}, name = printf('%1000000c', 'n')"  # noqa: S608
+    [person] = people_of(store(sql=sql)).values()
+    assert person.address == ""
+    assert len(person.name) <= 100
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "SELECT 1",
+        "CREATE TABLE user (email)",
+        "CREATE VIEW user AS SELECT 'me' AS id, 'you@example.com' AS email",
+        "CREATE VIRTUAL TABLE user USING rtree(id, email, other)",
+    ],
+)
+def test_people_are_only_read_from_a_table(store: Store, user: str) -> None:
+    assert people_of(store(sql=f"DROP TABLE user; {user}")) == {}
 
 
 def test_messages_may_be_in_a_table_of_their_own(store: Store) -> None:

@@ -23,6 +23,11 @@ LAST_ADMINISTRATOR = (
 NOT_ONESELF = "You can't give yourself a role. Ask another administrator."
 
 
+def address_key(address: str) -> bytes:
+    """Return what is the same of two addresses that differ in the case of ASCII letters only."""
+    return address.encode().lower()
+
+
 class Users(UserManager["User"]):
     use_in_migrations = False
 
@@ -117,8 +122,8 @@ class User(AbstractUser):
         PostgreSQL's comparison alone would also equate a dotless i with i.
         """
         found = cls.objects.filter(email__iexact=address) if address else ()
-        wanted = address.encode().lower()
-        return next((one for one in found if one.email.encode().lower() == wanted), None)
+        wanted = address_key(address)
+        return next((one for one in found if address_key(one.email) == wanted), None)
 
     @classmethod
     def leaves_no_administrator(cls, without: Iterable[int]) -> bool:

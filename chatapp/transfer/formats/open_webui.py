@@ -90,7 +90,7 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
         is_pinned=value.get("pinned") in (True, 1),
         folder_id=folder_id,
         folder=export.folders.get(folder_id, ""),
-        owner=export.owners.get(owner, owner),
+        owner=owner,
         system_prompt="\n\n".join(dict.fromkeys(filter(str.strip, instructions))),
         parameters=parameters(sent, left_out),
     )

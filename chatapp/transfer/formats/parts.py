@@ -52,7 +52,6 @@ class Export:
     files: Callable[[str], SourceFile | None] = lambda _: None  # a file in the archive by its id
     feedback: Mapping[str, SourceFeedback] = field(default_factory=dict)  # by message
     folders: Mapping[str, str] = field(default_factory=dict)  # names of folders and projects
-    owners: Mapping[str, str] = field(default_factory=dict)  # addresses of accounts
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from chatapp.models import (
     Attachment,
     Conversation,
     FileSet,
+    Import,
     Invitation,
     Message,
     PresetFile,
@@ -140,6 +141,7 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> se
     for invitation in Invitation.objects.open().filter(made_by=person):
         invitation.revoke()
     Invitation.objects.forget_address(stored.email)
+    Import.objects.forget_person(stored)
     person.usage.update(user=None)
     report.conversations |= set(person.conversations.values_list("pk", flat=True))
     if not is_known:

@@ -4,17 +4,20 @@ A subject is unique only within its issuer (OpenID Connect Core, 2). So an ident
 both, and the same subject of another issuer never matches it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 
+from chatapp.accounts.links import sends_mail
 from chatapp.models import User, audit
+from chatapp.models.accounts.users import address_key
 
 PROVIDER = "oidc"
 UNKNOWN = "unknown"  # the issuer of identities stored without one
@@ -52,6 +55,34 @@ def documents_of(identity: SocialAccount) -> list[Mapping[str, Any]]:
     """Return the stored claims: the ID token's and the userinfo's, if present."""
     documents = [identity.extra_data.get(name) for name in ("id_token", "userinfo")]
     return [document for document in documents if isinstance(document, dict)]
+
+
+def verified_address(identity: SocialAccount) -> str:
+    """Return the address that one document has and says is verified, or ""."""
+    documents = reversed(documents_of(identity))
+    document: Mapping[str, Any] = next((one for one in documents if "email" in one), {})
+    address = document.get("email")
+    if not isinstance(address, str) or document.get("email_verified") is not True:
+        return ""
+    try:
+        User(username="x", email=address).clean_fields(exclude={"username", "password"})
+    except ValidationError:
+        return ""
+    return address
+
+
+def with_confirmed_address(people: Iterable[User]) -> set[int]:
+    """Return the keys of those who have shown that their email address is theirs.
+
+    If the server sends email, an address is set once its link is opened. Otherwise people may have
+    typed somebody else's, and only the organisation's provider can confirm it.
+    """
+    keys = {one.pk: address_key(one.email) for one in people}
+    if sends_mail():
+        return set(keys)
+    identities = SocialAccount.objects.filter(provider=PROVIDER, user__in=list(keys))
+    addresses = ((one.user_id, verified_address(one)) for one in identities)
+    return {pk for pk, address in addresses if address_key(address) == keys[pk]}
 
 
 def stored_issuer(identity: SocialAccount) -> str:

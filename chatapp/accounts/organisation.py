@@ -13,12 +13,11 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
 from django.shortcuts import redirect
 
-from chatapp.accounts.identities import PROVIDER, documents_of
+from chatapp.accounts.identities import PROVIDER, documents_of, verified_address
 from chatapp.accounts.links import sends_mail
 from chatapp.models import ClaimedGroup, Installation, User, audit
 
@@ -33,7 +32,7 @@ class OrganisationAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         claims = _claims(sociallogin)
         if not sociallogin.is_existing:
-            address = _verified_address(sociallogin)
+            address = verified_address(sociallogin.account)
             known = User.by_address(address)
             if known and not known.is_active:
                 raise ImmediateHttpResponse(redirect("account_inactive"))
@@ -82,21 +81,6 @@ def _storable(value: Any) -> Any:
 
 def _claims(sociallogin: SocialLogin) -> Mapping[str, Any]:
     return {name: value for one in documents_of(sociallogin.account) for name, value in one.items()}
-
-
-def _verified_address(sociallogin: SocialLogin) -> str:
-    """Return the address that one document has and says is verified, or ""."""
-    document: Mapping[str, Any] = next(
-        (one for one in reversed(documents_of(sociallogin.account)) if "email" in one), {}
-    )
-    address = document.get("email")
-    if not isinstance(address, str) or document.get("email_verified") is not True:
-        return ""
-    try:
-        User(username="x", email=address).clean_fields(exclude={"username", "password"})
-    except ValidationError:
-        return ""
-    return address
 
 
 def _claim_groups(person: User, claims: Mapping[str, Any]) -> None:

@@ -1,18 +1,18 @@
 """Opens the uploaded files of an import for `transfer`, and says whose chats may be brought."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import BinaryIO, cast
 
 from django.conf import settings
 
 from chatapp.models import Import, User
-from chatapp.models.accounts.users import address_key
 from chatapp.models.files.import_files import COPY_NAME, ImportFile
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.transfer import (
     Skipped,
     SourceChat,
+    SourcePerson,
     Unreadable,
     detect,
     is_database,
@@ -27,15 +27,15 @@ ADMINISTRATORS = (
     "This is the database of a whole Open WebUI server. Only administrators can import it. Export "
     "your own chats in Open WebUI under Settings, Data controls instead."
 )
-NO_ADDRESS = (
-    "This database has the chats of several people. Yours are found by your email address, but "
-    "your account here has none."
+ALONE = "Import a database alone, without other files."
+NO_PEOPLE = (
+    "This database doesn't say whose chats it has: the table of people is missing, or isn't Open "
+    "WebUI's."
 )
 SEVERAL = (
     "This export has the chats of several people. Export only your own chats: in Open WebUI under "
     "Settings, Data controls."
 )
-OTHERS = "It belongs to another person."
 CHUNK_BYTES = 1024 * 1024
 
 
@@ -76,35 +76,36 @@ def _opened(file: ImportFile) -> Iterator[BinaryIO]:
 
 
 class Ownership:
-    """Tells the chats of an export that are the person's own from those of others.
+    """Refuses exports that have the chats of others.
 
     Open WebUI's database, and the export of all chats that its administrators can make, have the
-    chats of several people.
+    chats of several people. Administrators may import the database, which says who they are.
     """
 
     def __init__(self, user: User, files: list[BinaryIO]) -> None:
         """Raise `JobFailed` if the person may not import these files."""
         self.format = detect(files)
+        self.is_for_team = any(map(is_database, files))
+        self.people: Mapping[str, SourcePerson] = {}
         self._owners: set[str] = set()
-        self._own: frozenset[str] | None = None  # ids of the person's accounts in a database
-        databases = [file for file in files if is_database(file)]
-        if databases and not user.administers:
-            raise JobFailed(ADMINISTRATORS)
-        if databases and not user.email:
-            raise JobFailed(NO_ADDRESS)
-        if databases:
-            people, address = people_of(databases[0]).values(), address_key(user.email)
-            self._own = frozenset(one.id for one in people if address_key(one.address) == address)
+        if self.is_for_team:
+            self.people = _people(user, files)
 
-    def checked(self, entry: SourceChat | Skipped) -> SourceChat | Skipped:
-        """Return the chat, or why it is skipped."""
-        if isinstance(entry, Skipped) or self.format is not Format.OPEN_WEBUI:
-            return entry
-        if self._own is not None:
-            is_own = entry.owner in self._own
-        else:  # which has ids only: all must be of one person
+    def check(self, entry: SourceChat | Skipped) -> None:
+        """Raise `JobFailed` if the chats of several people are in an export without a list."""
+        is_several = self.format is Format.OPEN_WEBUI and not self.is_for_team
+        if is_several and isinstance(entry, SourceChat):
             self._owners.add(entry.owner)
-            is_own = len(self._owners) == 1
-        if len(self._owners) > 1:
-            raise JobFailed(SEVERAL)
-        return entry if is_own else Skipped(OTHERS, entry.title, entry.source_id)
+            if len(self._owners) > 1:
+                raise JobFailed(SEVERAL)
+
+
+def _people(user: User, files: list[BinaryIO]) -> Mapping[str, SourcePerson]:
+    if not user.administers:
+        raise JobFailed(ADMINISTRATORS)
+    if len(files) > 1:
+        raise JobFailed(ALONE)
+    people = people_of(files[0])
+    if not people:
+        raise JobFailed(NO_PEOPLE)
+    return people

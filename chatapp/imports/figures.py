@@ -2,7 +2,10 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from typing import Any, Self
+
+from django.utils import timezone
 
 MAX_REASONS = 100
 MAX_EXAMPLES = 20
@@ -52,6 +55,12 @@ class _Figures:
         return figures
 
 
+def span(first: str, last: str, *dates: datetime | None) -> tuple[str, str]:
+    """Return the first and last of these dates; those in the future are wrong."""
+    found = [at.isoformat() for at in dates if at and at <= timezone.now()]
+    return min([*filter(None, [first]), *found], default=""), max([last, *found])
+
+
 @dataclass(slots=True)
 class Preview(_Figures):
     """What an export has, before anything is stored."""
@@ -74,6 +83,11 @@ class Preview(_Figures):
     reasons: Reasons = field(default_factory=Reasons)
     left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+    people: list[dict[str, Any]] = field(default_factory=list)  # `imports.people`
+    more_people: int = 0  # that are too many to be listed
+
+    def add_dates(self, *dates: datetime | None) -> None:
+        self.first, self.last = span(self.first, self.last, *dates)
 
     def count_folder(self, name: str) -> None:
         if name in self.folders or len(self.folders) < MAX_FOLDERS:

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from django.utils import timezone
-
 from chatapp.imports.exports import Ownership, opened
 from chatapp.imports.figures import Preview
+from chatapp.imports.people import Tally
 from chatapp.imports.rows import bytes_of, chat_key, request_bytes, settings_bytes
 from chatapp.models import Conversation, Import, ImportedChat, User
 from chatapp.models.platform.jobs import JobFailed
@@ -25,13 +24,17 @@ def preview(job: Import) -> Iterator[None]:
     figures, report = Preview(), Report()
     with opened(job) as files:
         ownership = Ownership(job.user, files)
-        job.source = str(ownership.format)
+        job.source, job.is_for_team = str(ownership.format), ownership.is_for_team
+        tally = Tally(ownership.people)
         waiting: list[SourceChat] = []
         began_at = time.monotonic()
-        for entry in map(ownership.checked, read(files, ownership.format, report)):
+        for entry in read(files, ownership.format, report):
+            ownership.check(entry)
             if isinstance(entry, Skipped):
                 figures.skipped += 1
-                figures.reasons.add(entry.reason, entry.title)
+                figures.reasons.add(entry.reason, "" if job.is_for_team else entry.title)
+            elif job.is_for_team:
+                tally.add(entry, figures)
             else:
                 waiting.append(entry)
             job.done += 1
@@ -44,9 +47,11 @@ def preview(job: Import) -> Iterator[None]:
                 yield
                 began_at = time.monotonic()
         _compare(figures, job.user, waiting)
+    tally.complete(figures)
     figures.notes = list(report.notes)
     job.total = job.done
-    job.advance(preview=figures.as_record(), source=job.source)
+    found = {"source": job.source, "is_for_team": job.is_for_team}
+    job.advance(preview=figures.as_record(), **found)
 
 
 def _compare(figures: Preview, user: User, chats: Sequence[SourceChat]) -> None:
@@ -116,11 +121,7 @@ def _count(figures: Preview, chat: SourceChat) -> None:
     figures.left_out.update(chat.left_out)
     for note in chat.notes:
         figures.reasons.add(note, chat.title)
-    dates = [at for at in (chat.created_at, chat.updated_at) if at and at <= timezone.now()]
-    if dates:
-        first, last = min(dates).isoformat(), max(dates).isoformat()
-        figures.first = min(figures.first or first, first)
-        figures.last = max(figures.last, last)
+    figures.add_dates(chat.created_at, chat.updated_at)
     if chat.folder or chat.folder_id:
         figures.count_folder(chat.folder or chat.folder_id)
     for message in chat.messages:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NoReturn
+from typing import NoReturn, Protocol
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, transaction
@@ -65,24 +65,33 @@ NOT_STORED = "It could not be stored because of a fault in the app, which is in 
 KEPT = "{} What was imported before that is kept. You can go on later."
 
 
-def store(job: Import) -> Iterator[None]:
+class ExportStorer(Protocol):
+    """Stores the chats of an export, and counts what becomes of them."""
+
+    result: Result
+
+    def skip(self, reason: str, title: str) -> None: ...
+    def steps(self, chat: SourceChat) -> Iterator[None]: ...
+    def finish(self) -> Iterator[None]: ...
+
+
+def store(job: Import, storer: ExportStorer) -> Iterator[None]:
     """Store the chats of an export step by step. Raises `JobFailed`."""
     with opened(job) as files:
         ownership = Ownership(job.user, files)
-        storer = Storer(job)
         for number, found in enumerate(read(files, ownership.format)):
-            yield  # to rest between reading and storing
+            yield  # the job may be cancelled, or the process stopped
             if number < job.done:  # by a run that was interrupted
                 continue
-            entry = ownership.checked(found)
-            if isinstance(entry, Skipped):
-                storer.skip(entry.reason, entry.title)
+            ownership.check(found)
+            if isinstance(found, Skipped):
+                storer.skip(found.reason, found.title)
             else:
-                yield from storer.steps(entry)
+                yield from storer.steps(found)
             job.done = number + 1
             job.result = storer.result.as_record()
             yield
-    storer.save()
+    yield from storer.finish()
 
 
 class Storer:
@@ -103,6 +112,10 @@ class Storer:
         """Save the figures and the progress. Raises `JobLost`."""
         self.job.result = self.result.as_record()
         self.runner.advance()
+
+    def finish(self) -> Iterator[None]:
+        self.save()
+        yield
 
     def check(self) -> None:
         """Raise an error if no more may be stored. Called within each transaction."""

@@ -1,5 +1,7 @@
 """The pages of imports: the list with the upload, and one import with its preview and report."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 from uuid import UUID
 
@@ -7,6 +9,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -16,7 +19,11 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
+from chatapp.accounts.second_factor import lacks_second_factor
+from chatapp.accounts.staff import refuse_scripts
 from chatapp.imports.figures import Preview, Result
+from chatapp.imports.people import candidates, choose, make_parts
 from chatapp.models import Conversation, Import, Retention, ReviewPolicy, User
 from chatapp.models.conversations import storage
 from chatapp.models.conversations.conversation import IMPORTED_FROM
@@ -29,13 +36,17 @@ from chatapp.realtime.worker import worker
 
 SHOWN = 50  # chats per page, and imports in the list
 ENDED = "This import has ended, so there is nothing to cancel."
+FOR_ADMINISTRATORS = (
+    "This import has the chats of several people. It is for administrators, with a second factor "
+    "if staff must have one."
+)
 NOT_NOW = "This can't be done any more. Look at what the import did below."
 
 # What became of chats when an import was undone.
 UNDONE = {
     DELETED: "Chats deleted again",
     SHORTENED: "Chats without the added messages again",
-    CONTINUED: "Chats kept, because you went on in them",
+    CONTINUED: "Chats kept, because of what was written in them since",
     HELD: "Chats kept by a legal hold",
 }
 
@@ -46,6 +57,22 @@ class StartForm(forms.Form):
 
 class CancelForm(forms.Form):
     takes_back = forms.BooleanField(required=False)
+
+
+View = Callable[[HttpRequest, UUID], HttpResponse]
+
+
+def confirmed_for_team(view: View) -> View:
+    """Ask administrators to confirm their identity before an import that is for others."""
+
+    @wraps(view)
+    def confirmed_view(request: HttpRequest, pk: UUID) -> HttpResponse:
+        job = _own(request, pk)
+        if job.is_for_team and not is_confirmed(request):
+            return ask_to_confirm(job.get_absolute_url())
+        return view(request, pk)
+
+    return confirmed_view
 
 
 @require_GET
@@ -64,17 +91,33 @@ def imports(request: HttpRequest) -> HttpResponse:
 @require_GET
 @never_cache
 @login_required
+@confirmed_for_team
 def shown(request: HttpRequest, pk: UUID) -> HttpResponse:
     job = _own(request, pk)
     preview = Preview.from_record(job.preview)
     context: dict[str, Any] = {"job": job, "preview": preview, "phase": job.phase}
     context["result"] = None
     context["app"] = IMPORTED_FROM.get(job.source, "")
-    if job.phase == Phase.PREVIEW:
+    if job.phase == Phase.PREVIEW and job.is_for_team:
+        context |= _of_people(request, job)
+    elif job.phase == Phase.PREVIEW:
         context |= _of_preview(job, preview)
     elif job.result:
         context |= _of_report(request, job)
     return render(request, "imports/import.html", context)
+
+
+def _of_people(request: HttpRequest, job: Import) -> dict[str, Any]:
+    people = candidates(job)
+    confirmed = {one.key for one in people if one.account and one.is_confirmed}
+    own = {one.key for one in people if one.account and one.is_own}
+    return {
+        "people": people,
+        "confirmed": confirmed,
+        "own": own,
+        "chosen": confirmed if request.GET.get("choose") == "confirmed" else own,
+        "policy": ReviewPolicy.now(),
+    }
 
 
 def _of_preview(job: Import, preview: Preview) -> dict[str, Any]:
@@ -99,8 +142,10 @@ def _of_report(request: HttpRequest, job: Import) -> dict[str, Any]:
     theirs = Conversation.objects.filter(user=job.user_id, trashed_at=None)
     chats = theirs.filter(pk__in=job.chats.values("pk")).order_by("-updated_at", "-pk")
     pages = Paginator(chats, SHOWN)
+    parts = job.parts.select_related("user").order_by("user__username", "pk")
     return {
         "result": Result.from_record(job.result),
+        "parts": [(part, Result.from_record(part.result)) for part in parts],
         "UNDONE": UNDONE,
         "page": pages.get_page(request.GET.get("page", "1")[:6]),
     }
@@ -115,6 +160,7 @@ def progress(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @login_required
+@confirmed_for_team
 def start(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Import what the preview has shown."""
     form = StartForm(request.POST)
@@ -124,15 +170,21 @@ def start(request: HttpRequest, pk: UUID) -> HttpResponse:
         if not job.can_start:
             return _answered(request, job, NOT_NOW)
         preview = Preview.from_record(job.preview)
+        job.makes_projects = form.cleaned_data["makes_projects"]
         try:
-            storage.check_room(job.user, preview.text_bytes)
+            if job.is_for_team:
+                chosen = choose(job, request.POST.getlist("person"))
+                make_parts(job, chosen)
+                counts = {"people": len(chosen), "chats": sum(one.chats for one in chosen)}
+            else:
+                storage.check_room(job.user, preview.text_bytes)
+                counts = {"chats": preview.chats, "messages": preview.messages}
         except Refused as refused:
             return _answered(request, job, str(refused))
-        job.makes_projects = form.cleaned_data["makes_projects"]
         job.result = {}
-        job.save(update_fields=["makes_projects", "result"])
+        job.save(update_fields=["makes_projects", "preview", "result"])
         job.wait_in(Phase.STORING)
-        job.record("import.started", {"chats": preview.chats, "messages": preview.messages})
+        job.record("import.started", counts)
     return _begun(job)
 
 
@@ -169,18 +221,21 @@ def discard(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @login_required
+@confirmed_for_team
 def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Go on with an import that failed."""
     with transaction.atomic():
         job = _own(request, pk, locked=True)
         if not job.can_be_tried_again:
             return _answered(request, job, NOT_NOW)
+        job.parts.update(ended_at=None, problem="")
         job.wait_in(Phase(job.phase), done=job.done if job.phase == Phase.STORING else 0)
     return _begun(job)
 
 
 @require_POST
 @login_required
+@confirmed_for_team
 def undo(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete what an import has stored."""
     with transaction.atomic():
@@ -204,4 +259,9 @@ def _answered(request: HttpRequest, job: Import, sentence: str) -> HttpResponse:
 def _own(request: HttpRequest, pk: UUID, *, locked: bool = False) -> Import:
     assert isinstance(request.user, User)
     own = request.user.imports.all()
-    return get_object_or_404(own.select_for_update() if locked else own, pk=pk)
+    job: Import = get_object_or_404(own.select_for_update() if locked else own, pk=pk)
+    if job.is_for_team:
+        refuse_scripts(request)
+        if not request.user.administers or lacks_second_factor(request.user):
+            raise PermissionDenied(FOR_ADMINISTRATORS)
+    return job

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from tests.browser.conftest import SitDown
+from tests.browser.conftest import SitDown, confirmed
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_long_names import expect_to_fit
-from tests.imports.uploading import many
-from tests.support.live import Person, Server
+from tests.imports.uploading import database, many
+from tests.support.live import Person, Server, Site
 from tests.transfer.samples import gpt_turn
 
 
@@ -60,3 +60,54 @@ def test_a_file_that_is_no_export_gets_a_sentence(
     expect(page.get_by_text("This file isn't an export that can be read.")).to_be_visible()
     page.get_by_role("button", name="Discard").click()
     expect(page.get_by_text("None yet")).to_be_visible()
+
+
+SET_ADDRESSES = """
+from chatapp.models import User
+for name in ("olive", {name!r}):
+    User.objects.filter(username=name).update(email=f"{{name}}@example.org")
+"""
+
+
+@pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
+def test_an_administrator_imports_a_database_for_others(
+    sit_down: SitDown,
+    server: Server,
+    site: Site,
+    alice: Person,
+    tmp_path: Path,
+    phone: ViewportSize | None,
+) -> None:
+    server.run(SET_ADDRESSES.format(name=alice.username))
+    strangers = [(f"Chat {number}", f"{'stranger' * 5}{number}") for number in range(600)]
+    file = tmp_path / "webui.db"
+    file.write_bytes(database(("Bread", alice.username), ("Mine", "olive"), *strangers).read())
+    page = sit_down(site.olive, phone=phone).context.new_page()
+    confirmed(page, f"{server.url}/people/")
+    page.goto(f"{server.url}/imports/")
+    page.get_by_label("Your export").set_input_files(file)
+    page.get_by_role("button", name="Upload").click()
+    people = page.get_by_role("region", name="People in the database")
+    expect(people.get_by_role("row")).to_have_count(603)
+    expect(people.get_by_role("checkbox")).to_have_count(2)
+    expect(people.get_by_role("checkbox", name="Olive")).to_be_checked()
+    expect(people.get_by_role("row", name=alice.username)).to_contain_text("not confirmed")
+    expect(page.get_by_text("Bread")).to_have_count(0)
+    expect_to_fit(page)
+    expect_accessible(page)
+    people.get_by_role("checkbox", name=alice.username.capitalize()).check()
+    page.get_by_role("button", name="Import", exact=True).click()
+    report = page.get_by_role("region", name="What was imported")
+    expect(report.get_by_role("row", name=alice.username)).to_contain_text("1 new chat")
+    expect(page.get_by_text("Bread")).to_have_count(0)
+    expect_to_fit(page)
+    expect_accessible(page)
+    hers = sit_down(alice, phone=phone).context.new_page()
+    hers.goto(f"{server.url}/imports/")
+    hers.get_by_role("link", name="Open WebUI").click()
+    expect(hers.get_by_text("An administrator imported these chats")).to_be_visible()
+    hers.get_by_role("link", name="Bread").click()
+    expect(hers.get_by_text("Prompt 0")).to_be_visible()
+    page.get_by_text("Undo this import…").click()
+    page.get_by_role("button", name="Undo the import").click()
+    expect(report.get_by_role("row", name=alice.username)).to_contain_text("deleted again: 1")

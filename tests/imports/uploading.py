@@ -1,12 +1,15 @@
 """Uploads exports and imports them as a person does, but runs the jobs in the test's thread."""
 
+import json
+import sqlite3
+from io import BytesIO
 from typing import Any, BinaryIO
 
 from django.test import Client
 
 from chatapp.models import Conversation, Import, Process, User
 from chatapp.realtime.worker.jobs import Jobs
-from tests.transfer.samples import gpt_chat, gpt_message
+from tests.transfer.samples import NOON, gpt_chat, gpt_message
 
 
 def upload(client: Client, *files: tuple[str, bytes]) -> Any:
@@ -96,3 +99,25 @@ def many(count: int) -> list[dict[str, Any]]:
         )
         for number in range(count)
     ]
+
+
+def database(*chats: tuple[str, str], prompts: int = 1, sql: str = "") -> BinaryIO:
+    """Return an Open WebUI database with a chat for each (title, account) and so many prompts.
+
+    The account "bob" is named Bob there and has the address bob@example.org.
+    """
+    file = sqlite3.connect(":memory:")
+    file.execute("CREATE TABLE user (id TEXT, name TEXT, email TEXT)")
+    file.execute("CREATE TABLE chat (id, user_id, title, chat, created_at INTEGER, folder_id)")
+    file.execute("CREATE TABLE folder (id TEXT, name TEXT)")
+    said = [{"role": "user", "content": f"Prompt {at}", "id": str(at)} for at in range(prompts)]
+    content = json.dumps({"models": ["m"], "messages": said})
+    for name in dict.fromkeys(account for _, account in chats):
+        row = [name, name.capitalize(), f"{name}@example.org"]
+        file.execute("INSERT INTO user VALUES (?, ?, ?)", row)
+    for title, account in chats:
+        row = [f"{account}-{title}", account, title, content, str(NOON)]
+        file.execute("INSERT INTO chat VALUES (?, ?, ?, ?, ?, NULL)", row)
+    file.executescript(sql)
+    file.commit()
+    return BytesIO(file.serialize())

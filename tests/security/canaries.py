@@ -123,6 +123,7 @@ UNFILLED = {
     "EmailConfirmation key": "allauth's, which the app never creates",
     "Conversation imported_from": "one of a few",
     "Import source": "one of a few",
+    "Import source_person": "an id in another app; it is never shown",
     "ImportFile name": "shown only as the import's",
     "Installation accent accent_dark logo_version": "colours, and a hash",
     "Installation default_model": "an id, as in `Upstream offered_models`",

@@ -339,6 +339,16 @@ class Company:
             preview={"reasons": reasons},
             result={"reasons": reasons},
         )
+        id = words("her id elsewhere")
+        listed = {"key": 0, "id": id, "account": self.carol.pk}
+        listed |= {"name": words("her name elsewhere"), "address": words("her former address")}
+        team = Import.objects.create(
+            user=User.objects.get(username="olive"),
+            is_for_team=True,
+            phase="preview",
+            preview={"people": [listed]},
+        )
+        Import.objects.create(user=self.carol, part_of=team, source_person=id)
 
     def limit(self, bob: User) -> None:
         """Set a limit that is Carol's and then Bob's, and one that stays hers."""

@@ -126,6 +126,15 @@ class User(AbstractUser):
         return next((one for one in found if address_key(one.email) == wanted), None)
 
     @classmethod
+    def by_addresses(cls) -> dict[bytes, list["User"]]:
+        """Return everyone who has an email address by its `address_key`."""
+        names = ("username", "first_name", "last_name", "email", "is_active")
+        found: dict[bytes, list[User]] = {}
+        for one in cls.objects.exclude(email="").only(*names).order_by("pk"):
+            found.setdefault(address_key(one.email), []).append(one)
+        return found
+
+    @classmethod
     def leaves_no_administrator(cls, without: Iterable[int]) -> bool:
         """Return whether no administrator would be left without these. Call it in a transaction,
         which keeps the administrators as they are until it ends."""

@@ -84,6 +84,8 @@ ACTIONS: Mapping[str, str] = {
     "import.started": "began to import chats",
     "import.ended": "imported chats",
     "import.undone": "undid an import of chats",
+    "import.given": "imported chats for",
+    "import.taken_back": "undid an import of chats for",
     "backup.made": "made a backup",
     "backup.restored": "restored a backup",
     # What reviewers decide

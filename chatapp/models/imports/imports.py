@@ -1,5 +1,8 @@
 """Imports of chats: a job that reads an export, waits for its person, and then stores the chats.
 
+An administrator's import of a database of several people has a part for each of them, which is an
+import of that person's own. So each chat belongs to its person like one that they imported.
+
 What an import stored is known by the keys of chats and by the numbers of messages (`sequence`), so
 it can be undone, and a later import tells what the person has deleted since.
 """
@@ -12,10 +15,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from chatapp.models import audit
+from chatapp.models.accounts.users import User, address_key
 from chatapp.models.files.import_files import KEPT, ImportFile, ImportFileQuerySet
-from chatapp.models.platform.jobs import UNENDED, Job, JobState
+from chatapp.models.platform.jobs import UNENDED, Job, JobFailed, JobState
 
 FORMAT_LENGTH = 10
+COUNTS = ("chats", "longer", "messages", "files")
+NOT_ADMINISTRATOR = (
+    "Only an active administrator can import the chats of others. What was imported before is kept."
+)
 
 
 class Phase(models.TextChoices):
@@ -45,9 +53,23 @@ class ImportQuerySet(models.QuerySet["Import"]):
         self.filter(pk=job.pk).update(preview={}, result=job.result)
         return True
 
+    def forget_person(self, user: User) -> None:
+        """Delete a person from the lists of people in databases that wait for a decision."""
+        address = address_key(user.email or "-")  # many people there may have none
+        for job in self.filter(is_for_team=True, phase=Phase.PREVIEW).select_for_update():
+            people = job.preview.get("people", [])
+            others = [one for one in people if one["account"] != user.pk]
+            others = [one for one in others if address_key(one["address"]) != address]
+            if len(others) < len(people):
+                job.preview["people"] = others
+                job.save(update_fields=["preview"])
+
 
 class Import(Job):
-    """One import. Its key is the `batch` of its files."""
+    """One import. Its key is the `batch` of its files.
+
+    The parts of an import for a team have no files, and are run by that import.
+    """
 
     phase = models.CharField(max_length=8, choices=Phase, default=Phase.READING)
     name = models.CharField(max_length=120)  # of the first file
@@ -57,6 +79,14 @@ class Import(Job):
     makes_projects = models.BooleanField(default=True, help_text="Folders become projects.")
     takes_back = models.BooleanField(
         default=False, help_text="Cancelling deletes what was stored so far."
+    )
+
+    is_for_team = models.BooleanField(
+        default=False, db_default=False, help_text="Has the chats of several people."
+    )
+    part_of = models.ForeignKey("self", models.SET_NULL, null=True, related_name="parts")
+    source_person = models.CharField(
+        max_length=100, blank=True, default="", db_default="", help_text="A part's owner there."
     )
 
     objects: ClassVar[ImportQuerySet] = models.Manager.from_queryset(ImportQuerySet)()  # type: ignore[assignment]
@@ -87,9 +117,36 @@ class Import(Job):
 
     @property
     def can_be_undone(self) -> bool:
-        stored = self.phase == Phase.STORED or (self.phase == Phase.STORING and not self.is_unended)
-        failed = self.phase == Phase.UNDOING and not self.is_unended
-        return (stored or failed) and (self.chats.exists() or self.messages.exists())
+        if self.is_unended or (self.part_of and self.part_of.is_unended):
+            return False
+        phases = (Phase.STORED, Phase.STORING, Phase.UNDOING)
+        return self.phase in phases and (self.all_chats.exists() or self.all_messages.exists())
+
+    @property
+    def all_chats(self) -> "models.QuerySet[ImportedChat]":
+        """The chats that it created, also those of its parts."""
+        return ImportedChat.objects.filter(self._is_of_this)
+
+    @property
+    def all_messages(self) -> "models.QuerySet[ImportedMessages]":
+        """What it added to chats, also what its parts did."""
+        return ImportedMessages.objects.filter(self._is_of_this)
+
+    @property
+    def _is_of_this(self) -> models.Q:
+        return models.Q(imported_by=self) | models.Q(imported_by__part_of=self)
+
+    @property
+    def is_by_administrator(self) -> bool:
+        """Whether it is, or was, a part of an administrator's import."""
+        return bool(self.source_person)
+
+    def check_administrator(self) -> None:
+        """Raise `JobFailed` if it is for a team, and its person may not import for others now."""
+        if self.is_for_team:
+            person = User.objects.filter(pk=self.user_id, is_active=True).first()
+            if not (person and person.administers):
+                raise JobFailed(NOT_ADMINISTRATOR)
 
     def advance(self, **fields: object) -> None:
         super().advance(**{"result": self.result, **fields})
@@ -115,6 +172,13 @@ class Import(Job):
                 self.save(update_fields=["phase"])
                 self.record("import.undone", self.result.get("undone", {}))
 
+    def end_part(self, part: "Import") -> None:
+        """Record what a part has brought, within a transaction."""
+        if not Import.objects.filter(pk=part.pk).update(ended_at=timezone.now()):
+            return  # its person was erased
+        if counts := {name: count for name in COUNTS if (count := part.result.get(name))}:
+            self.record("import.given", counts, about=part.user)
+
     def _after_reading(self, is_done: bool) -> None:
         if is_done:
             self.phase = Phase.PREVIEW
@@ -124,8 +188,10 @@ class Import(Job):
 
     def _after_storing(self, is_done: bool) -> None:
         self.refresh_from_db(fields=["result", "takes_back"])
-        names = ("chats", "longer", "messages", "files")
-        counts = {name: self.result.get(name, 0) for name in names}
+        for part in self.parts.filter(ended_at=None).select_related("user"):
+            self.end_part(part)
+        results = [self.result, *self.parts.values_list("result", flat=True)]
+        counts = {name: sum(one.get(name, 0) for one in results) for name in COUNTS}
         self.record("import.ended", counts | {"state": str(self.state)})
         if self.state != JobState.FAILED:
             self.files.erase()
@@ -135,10 +201,12 @@ class Import(Job):
         elif self.state == JobState.CANCELLED and self.takes_back:
             self.wait_in(Phase.UNDOING)
 
-    def record(self, action: str, counts: dict[str, Any]) -> None:
+    def record(
+        self, action: str, counts: dict[str, Any], about: "models.Model | None" = None
+    ) -> None:
         """Record an event of this import in the audit log, within a transaction."""
         detail = {"source": self.source} | counts
-        audit.record(action, actor=self.user, about=self, detail=detail)
+        audit.record(action, actor=self.user, about=about or self, detail=detail)
 
 
 class ImportedChat(models.Model):

@@ -17,7 +17,7 @@ from chatapp.models.conversations.erasable import ERASED_AT_ONCE
 from chatapp.models.conversations.folders import ERASING
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.projects import Project
-from chatapp.models.imports.imports import Import, ImportedChat, ImportedMessages
+from chatapp.models.imports.imports import Import, ImportedChat, ImportedMessages, Phase
 from chatapp.models.policies.legal_holds import UnderLegalHold, refuse_held
 
 DELETED, CONTINUED, HELD, SHORTENED = "deleted", "continued", "held", "shortened"
@@ -26,10 +26,29 @@ DELETED, CONTINUED, HELD, SHORTENED = "deleted", "continued", "held", "shortened
 def undo(job: Import) -> Iterator[None]:
     """Undo the import step by step; `job.result["undone"]` counts what became of its chats."""
     undone: Counter[str] = Counter()
-    job.total = job.chats.count()
+    job.total = job.all_chats.count()
+    for part in job.parts.exclude(phase=Phase.UNDONE).select_related("user"):
+        yield from _undo_part(part, job)
     yield from _undo_all(job, undone, job)
+    for result in job.parts.values_list("result", flat=True):
+        undone.update(result.get("undone", {}))
     job.result["undone"] = dict(undone)
     job.advance(result=job.result)
+
+
+def _undo_part(part: Import, runner: Import) -> Iterator[None]:
+    """Undo what one person got from an import for a team."""
+    if part.is_unended:  # that person undoes it
+        return
+    runner.check_administrator()
+    undone: Counter[str] = Counter()
+    yield from _undo_all(part, undone, runner)
+    with transaction.atomic():
+        runner.lock()
+        result = part.result | {"undone": dict(undone)}
+        left = Import.objects.filter(pk=part.pk).update(phase=Phase.UNDONE, result=result)
+        if left and undone:
+            runner.record("import.taken_back", dict(undone), about=part.user)
 
 
 def _undo_all(job: Import, undone: Counter[str], runner: Import) -> Iterator[None]:

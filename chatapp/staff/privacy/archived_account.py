@@ -105,7 +105,10 @@ def _import(job: Import) -> dict[str, Any]:
         "started_at": _moment(job.started_at),
         "ended_at": _moment(job.ended_at),
         "makes_projects": job.makes_projects,
-        "preview": job.preview,
+        "is_for_team": job.is_for_team,
+        "is_by_administrator": job.is_by_administrator,
+        # The people of a database are others.
+        "preview": {name: value for name, value in job.preview.items() if name != "people"},
         "result": job.result,
     }
 

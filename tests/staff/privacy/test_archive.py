@@ -150,9 +150,11 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
     "chatapp.Import": {
         "imports.json": {
             "name", "source", "state", "phase", "problem", "created_at", "started_at", "ended_at",
-            "makes_projects", "preview", "result",
+            "makes_projects", "preview", "result", "is_for_team",
+            "source_person",  # whether there is one
         },
-        "": {"id", "user", "is_cancelled", "takes_back", "done", "total", "run_by"},  # of the job
+        # Of the job, and which one of an administrator's
+        "": {"id", "user", "is_cancelled", "takes_back", "done", "total", "run_by", "part_of"},
     },
     "chatapp.ProjectMember": {
         "projects.json": {"person", "group", "may_add"},

@@ -1,0 +1,141 @@
+"""The people of a database that an administrator imports, and the accounts here that match them.
+
+Administrators see how many chats people have, and from when: nothing else of what is in them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+
+from chatapp.accounts.identities import with_confirmed_address
+from chatapp.imports.figures import Preview, span
+from chatapp.models import Import, User
+from chatapp.models.accounts.users import address_key
+from chatapp.models.conversations.conversation import IMPORTED_FROM
+from chatapp.models.imports.imports import Phase
+from chatapp.models.platform.jobs import JobState
+from chatapp.models.refusals import Refused
+from chatapp.transfer import SourceChat, SourcePerson
+
+MAX_PEOPLE = 2000  # listed
+UNKNOWN_OWNER = "Its owner is not in the database."
+NOBODY = "Choose at least one person."
+CHANGED = "The people or their accounts have changed meanwhile. Look at the list again."
+
+
+class Tally:
+    """Counts the chats of each person while a database is read."""
+
+    def __init__(self, people: Mapping[str, SourcePerson]) -> None:
+        self._people = people
+        self._found: dict[str, dict[str, Any]] = {}
+
+    def add(self, chat: SourceChat, figures: Preview) -> None:
+        person = self._people.get(chat.owner)
+        if person is None:
+            figures.skipped += 1
+            figures.reasons.add(UNKNOWN_OWNER)
+            return
+        new = {"id": person.id, "name": person.name, "address": person.address}
+        entry = self._found.setdefault(person.id, {**new, "chats": 0, "first": "", "last": ""})
+        entry["chats"] += 1
+        dates = chat.created_at, chat.updated_at
+        entry["first"], entry["last"] = span(entry["first"], entry["last"], *dates)
+        figures.add_dates(*dates)
+        figures.chats += 1
+        figures.messages += sum(not one.is_placeholder for one in chat.messages)
+
+    def complete(self, figures: Preview) -> None:
+        """List the people, those with an account first, with a key of each for the page."""
+        accounts = User.by_addresses() if self._found else {}
+        for entry in self._found.values():
+            same = accounts.get(address_key(entry["address"]), [])
+            entry["account"] = same[0].pk if same else None
+        found = sorted(self._found.values(), key=_order)
+        figures.more_people = len(found[MAX_PEOPLE:])
+        figures.people = [
+            {"key": number, **entry} for number, entry in enumerate(found[:MAX_PEOPLE])
+        ]
+
+
+def _order(entry: Mapping[str, Any]) -> tuple[bool, str]:
+    return entry["account"] is None, (entry["name"] or entry["address"]).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A person of the database, and the accounts here that have the same address."""
+
+    key: str
+    id: str
+    name: str
+    address: str
+    chats: int
+    first: datetime | None
+    last: datetime | None
+    accounts: Sequence[User]
+    is_own: bool  # the administrator's
+    is_confirmed: bool  # the address belongs to the account's person
+
+    @property
+    def account(self) -> User | None:
+        """Who may get the chats: the only account with the address, if it is active."""
+        account = self.accounts[0] if len(self.accounts) == 1 else None
+        return account if account and account.is_active else None
+
+
+def candidates(job: Import) -> list[Candidate]:
+    """Return the people of the database, with the accounts that match them now, one's own first."""
+    people = Preview.from_record(job.preview).people
+    found = User.by_addresses() if people else {}
+    matches = [(entry, found.get(address_key(entry["address"]), [])) for entry in people]
+    confirmed = with_confirmed_address(one for _, accounts in matches for one in accounts)
+    listed = [
+        Candidate(
+            key=str(entry["key"]),
+            id=entry["id"],
+            name=entry["name"],
+            address=entry["address"],
+            chats=entry["chats"],
+            first=parse_datetime(entry["first"]),
+            last=parse_datetime(entry["last"]),
+            accounts=accounts,
+            is_own=any(one.pk == job.user_id for one in accounts),
+            is_confirmed=all(one.pk in confirmed or one.pk == job.user_id for one in accounts),
+        )
+        for entry, accounts in matches
+    ]
+    return sorted(listed, key=lambda one: not one.is_own)
+
+
+def choose(job: Import, keys: Iterable[str]) -> list[Candidate]:
+    """Return the people with these keys, who all have an account. Raises `Refused`."""
+    known = {one.key: one for one in candidates(job) if one.account}
+    chosen = list(dict.fromkeys(keys))
+    if not chosen:
+        raise Refused(NOBODY)
+    if not known.keys() >= set(chosen):
+        raise Refused(CHANGED)
+    return [known[key] for key in chosen]
+
+
+def make_parts(job: Import, chosen: Iterable[Candidate]) -> None:
+    """Store a part of the import for each person, and forget the others."""
+    Import.objects.bulk_create(
+        Import(
+            user=one.account,
+            part_of=job,
+            source_person=one.id,
+            name=IMPORTED_FROM[job.source],
+            source=job.source,
+            state=JobState.DONE,  # so that it isn't run itself
+            phase=Phase.STORED,
+            makes_projects=job.makes_projects,
+            preview={"chats": one.chats},
+        )
+        for one in chosen
+    )
+    job.preview = job.preview | {"people": [], "more_people": 0}

@@ -11,7 +11,7 @@ from django.utils import timezone
 from PIL import Image
 from pytest_django import Settings
 
-from chatapp.imports.storing import TOO_LONG, store
+from chatapp.imports.storing import TOO_LONG, Storer, store
 from chatapp.models import (
     Attachment,
     AuditEvent,
@@ -268,7 +268,7 @@ def test_an_import_that_goes_on_can_be_cancelled_before_it_finds_its_place(
 ) -> None:
     job = previewed(alices, json_file(many(3)))
     job.done = 3
-    steps = store(job)
+    steps = store(job, Storer(job))
     for _ in range(3):
         next(steps)
     steps.close()  # type: ignore[attr-defined]

@@ -3,7 +3,7 @@
 The process starts when there is a job, and ends when it has been idle for a while. Its standard
 input is a socket: it gets a byte when there may be a new job, and stops if the socket is closed.
 In return it sends the ids of people whose lists of conversations changed, one per line.
-`chatapp.realtime.worker.job_child` is its side.
+`chatapp.management.job_runner` is its side.
 """
 
 import logging
@@ -26,7 +26,7 @@ from chatapp.realtime.worker.jobs import BROKEN, LOOK_SECONDS, STOP_SECONDS, kin
 logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
-START = "import django; django.setup(); from chatapp.realtime.worker.job_child import main; main()"
+START = "import django; django.setup(); from chatapp.management.job_runner import main; main()"
 GRACE_SECONDS = 2.0  # on top of the time in which the process stops, before it is killed
 
 

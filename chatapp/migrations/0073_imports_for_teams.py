@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0071_shared_projects'),
+        ('chatapp', '0072_imported_images'),
     ]
 
     operations = [

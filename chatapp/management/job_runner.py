@@ -1,4 +1,4 @@
-"""The process that runs background jobs; see job_process.py."""
+"""The process that runs background jobs; `realtime/worker/job_process.py` starts it."""
 
 import os
 import select

@@ -61,6 +61,15 @@ def test_the_page_of_an_imported_chat_says_from_where_it_came_and_when(
     assert "Imported from" not in alices.get(own.get_absolute_url()).content.decode()
 
 
+def test_an_import_that_is_being_cancelled_says_so(alice: User, alices: Client) -> None:
+    job = Import.objects.create(user=alice, name="a.json", phase=Phase.STORING, state="running")
+    assert "Delete what was imported so far" in alices.get(job.get_absolute_url()).content.decode()
+    job.ask_to_cancel()
+    page = alices.get(job.get_absolute_url()).content.decode()
+    assert "Cancelling" in page
+    assert "Delete what was imported so far" not in page
+
+
 def test_the_preview_says_what_would_come(alices: Client) -> None:
     members = {"conversations.json": [*many(2), gpt_turn(gizmo_id="g-p-1"), {"mapping": {}}, 5]}
     job = previewed(alices, zipped(members))

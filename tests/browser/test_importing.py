@@ -83,7 +83,7 @@ def test_an_administrator_imports_a_database_for_others(
     file = tmp_path / "webui.db"
     file.write_bytes(database(("Bread", alice.username), ("Mine", "olive"), *strangers).read())
     page = sit_down(site.olive, phone=phone).context.new_page()
-    confirmed(page, f"{server.url}/people/")
+    confirmed(page, f"{server.url}/retention/")
     page.goto(f"{server.url}/imports/")
     page.get_by_label("Your export").set_input_files(file)
     page.get_by_role("button", name="Upload").click()

@@ -19,7 +19,7 @@ from pytest_django import Settings
 from chatapp.accounts.erasing import erase
 from chatapp.exports.writing import chats_of, written
 from chatapp.files.reading import content_of
-from chatapp.imports.own_settings import NO_MODEL
+from chatapp.imports.own_settings import LONG, NO_MODEL
 from chatapp.models import (
     AccessRule,
     Attachment,
@@ -56,6 +56,7 @@ from tests.conftest import confirmed, signed_in
 from tests.documents.files import image, pdf
 from tests.imports.uploading import imported
 from tests.support.stored import end, reply_of
+from tests.transfer.samples import json_file, own_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -77,6 +78,12 @@ OTHER_IN_FAILED_MODELS = {"upstream": "It is a key of the other installation."}
 @pytest.fixture(autouse=True)
 def on_disk(disk: Storage) -> Storage:
     return disk
+
+
+@pytest.fixture
+def connected(db: None) -> Upstream:
+    """An upstream that can't be reached, since pages are got outside of an event loop."""
+    return Upstream.objects.create(name="Fake", base_url="http://127.0.0.1:9/v1")
 
 
 @pytest.fixture
@@ -387,6 +394,45 @@ def test_what_a_provider_flagged_elsewhere_flags_nothing_here(
     assert "moderation flagged this exchange" not in page
     assert "Imported, and not counted here: violence" in page
     assert reply.moderation == MODERATION
+
+
+def test_keys_of_another_persons_rows_lead_nowhere(
+    alice: User, bob: User, stars: Conversation
+) -> None:
+    [asked, *_] = RequestSettings.objects.filter(conversation=stars)
+    reply = stars.messages.filter(role="assistant")[0]
+    chat = own_turn(version=1, active_leaf=str(reply.pk))
+    chat["left_out"] = [{"through": one, "summary": "x"} for one in (str(reply.pk), "p", "r", "r")]
+    chat["messages"][1] |= {"request_settings": str(asked.pk), "images": [{"id": f"{reply.pk}-0"}]}
+    chat["model_settings"] = [{"upstream": "Fake", "model": "m", "system_prompt": ""}] * 200
+    imported(signed_in(bob), json_file([chat]))
+    mine = bob.conversations.get()
+    stored = mine.messages.get(role="assistant")
+    assert (stored.request_settings, stored.images.count(), mine.active_leaf) == (
+        None,
+        0,
+        stored.pk,
+    )
+    assert [one.message for one in ContextCut.objects.filter(conversation=mine)] == [stored]
+    assert stars.context_cuts.count() == 2
+    assert len(ChatSettings.of(mine).by_model or ()) == 1
+
+
+def test_settings_and_summaries_are_shortened_and_count_as_stored(bob: User) -> None:
+    chat = own_turn(
+        version=1,
+        system_prompt="a" * 10**6,
+        request_settings=[{"id": "s", "instructions": "b" * 10**6}],
+        left_out=[{"through": "r", "summary": "c" * 10**6}],
+    )
+    chat["messages"][1]["request_settings"] = "s"
+    job = imported(signed_in(bob), json_file([chat]))
+    mine = bob.conversations.get()
+    [asked, cut] = RequestSettings.objects.get(), ContextCut.objects.get()
+    kept = [ChatSettings.of(mine).instructions, asked.instructions, cut.summary]
+    assert [len(one) for one in kept] == [20_000, 100_000, 20_000]
+    assert mine.stored_bytes > sum(map(len, kept))
+    assert LONG in job.result["reasons"]
 
 
 def test_tokens_that_were_spent_elsewhere_are_shown_and_counted_nowhere(

@@ -35,6 +35,7 @@ REDIS_URL = environment.url("REDIS_URL", ("redis", "rediss", "unix"))
 # The maximum size of a request body, also for Django's own form limit.
 CHATAPP_MAX_BODY_BYTES = environment.size("CHATAPP_MAX_BODY_BYTES", 2 * 1024 * 1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = CHATAPP_MAX_BODY_BYTES
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2100  # an import for a team lists up to 2,000 people
 
 # Seconds for which a reply goes on after its last tab is closed or its last connection is lost.
 CHATAPP_CLOSE_GRACE = environment.seconds("CHATAPP_CLOSE_GRACE", 1)

@@ -128,7 +128,9 @@ def download(request: HttpRequest, pk: UUID) -> HttpResponseBase:
         return text_response(GONE, 404)
     if not storage.exists(found.stored_name):
         return text_response(LOST, 404)
-    return _sent(request, _chunks(found.stored_name), found.download_name)
+    response = _sent(request, _chunks(found.stored_name), found.download_name)
+    response.headers["Content-Length"] = str(storage.size(found.stored_name))
+    return response
 
 
 def _chunks(name: str) -> Iterator[bytes]:

@@ -1,6 +1,7 @@
 """What a preview and a report say about an import, as JSON that is saved with it."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Self
@@ -10,7 +11,9 @@ from django.utils import timezone
 MAX_REASONS = 100
 MAX_EXAMPLES = 20
 MAX_FOLDERS = 200
+MAX_KINDS = 100
 OTHERS = "Other reasons."
+OTHER_PARTS = "other parts"
 
 
 @dataclass(slots=True)
@@ -59,6 +62,13 @@ def span(first: str, last: str, *dates: datetime | None) -> tuple[str, str]:
     """Return the first and last of these dates; those in the future are wrong."""
     found = [at.isoformat() for at in dates if at and at <= timezone.now()]
     return min([*filter(None, [first]), *found], default=""), max([last, *found])
+
+
+def count_parts(total: Counter[str], parts: Mapping[str, int]) -> None:
+    """Add the parts of a chat that were left out, by kind; rare kinds are put together."""
+    for kind, count in parts.items():
+        is_listed = kind in total or len(total) < MAX_KINDS
+        total[kind if is_listed else OTHER_PARTS] += count
 
 
 @dataclass(slots=True)

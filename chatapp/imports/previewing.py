@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from chatapp.imports.exports import Ownership, opened
-from chatapp.imports.figures import Preview
+from chatapp.imports.figures import Preview, count_parts
 from chatapp.imports.people import Tally
 from chatapp.imports.rows import bytes_of, chat_key, request_bytes, settings_bytes
 from chatapp.models import Conversation, Import, ImportedChat, User
@@ -118,7 +118,7 @@ def _uuid(text: str) -> UUID | None:
 def _count(figures: Preview, chat: SourceChat) -> None:
     figures.chats += 1
     figures.messages += sum(not one.is_placeholder for one in chat.messages)
-    figures.left_out.update(chat.left_out)
+    count_parts(figures.left_out, chat.left_out)
     for note in chat.notes:
         figures.reasons.add(note, chat.title)
     figures.add_dates(chat.created_at, chat.updated_at)

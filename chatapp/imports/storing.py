@@ -17,7 +17,7 @@ from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
 from chatapp.imports.exports import Ownership, opened
-from chatapp.imports.figures import Result
+from chatapp.imports.figures import Result, count_parts
 from chatapp.imports.files import FileReader, Read
 from chatapp.imports.filing import Filing
 from chatapp.imports.own_settings import OwnSettings
@@ -139,10 +139,17 @@ class Storer:
             try:
                 yield from StoredChat(self, key, chat, here.imported.get(key)).steps()
             except (DataError, IntegrityError):
-                logger.exception("A chat of an import could not be stored")
-                self.skip(NOT_STORED, chat.title)
+                if here.state_of(key, chat) == "new" and self._was_stored_meanwhile(key):
+                    self.result.same += 1
+                else:
+                    logger.exception("A chat of an import could not be stored")
+                    self.skip(NOT_STORED, chat.title)
             except Conversation.DoesNotExist:  # deleted at this moment
                 self.skip(ERASED, chat.title)
+
+    def _was_stored_meanwhile(self, key: UUID) -> bool:
+        """Whether another import of the same person stored this chat at the same moment."""
+        return ImportedChat.objects.filter(pk=key).exclude(imported_by=self.job).exists()
 
     def take_room(self, size: int) -> None:
         """Raise `JobFailed` if the person's quota is used up."""
@@ -313,7 +320,7 @@ class StoredChat:
         if not is_last:
             return
         self.storer.runner.done += 1
-        result.left_out.update(self.chat.left_out)
+        count_parts(result.left_out, self.chat.left_out)
         for note in self.chat.notes:
             result.reasons.add(note, self.chat.title)
         if self.is_new:

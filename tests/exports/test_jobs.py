@@ -70,6 +70,7 @@ def test_the_download_is_the_file(alices: Client, export: ChatExport) -> None:
 
     async def downloaded() -> bytes:
         answer: Any = await browser.get(f"/exports/{export.pk}/download/")
+        assert answer.headers["Content-Length"] == str(storage.size(export.stored_name))
         return b"".join([part async for part in answer.streaming_content])
 
     assert asyncio.run(downloaded()) == storage.read(export.stored_name)

@@ -1,5 +1,6 @@
 """Chats come with all that their export has; a second import adds only what is new."""
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from uuid import uuid4
@@ -11,6 +12,8 @@ from django.utils import timezone
 from PIL import Image
 from pytest_django import Settings
 
+from chatapp.imports.figures import MAX_KINDS, OTHER_PARTS, count_parts
+from chatapp.imports.previewing import here_of
 from chatapp.imports.storing import TOO_LONG, Storer, store
 from chatapp.models import (
     Attachment,
@@ -398,6 +401,25 @@ def test_the_uploaded_files_are_deleted_at_the_end(alice: User, alices: Client) 
     run_jobs()
     assert storage.names_in(storage.IMPORTS) == []
     assert part
+
+
+def test_a_chat_that_another_import_stores_at_the_same_moment_is_there_once(
+    alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = here_of(alice, [])
+    imported(alices, json_file([gpt_turn()]))
+    monkeypatch.setattr("chatapp.imports.storing.here_of", lambda *_: before)
+    again = imported(alices, json_file([gpt_turn()]))
+    assert (again.result["same"], again.result["skipped"]) == (1, 0)
+    assert alice.conversations.count() == 1
+
+
+def test_few_kinds_of_parts_are_counted_apart() -> None:
+    total: Counter[str] = Counter()
+    for number in range(1000):
+        count_parts(total, {f"part {number}": 2})
+    assert len(total) == MAX_KINDS + 1
+    assert total[OTHER_PARTS] == 2 * (1000 - MAX_KINDS)
 
 
 def test_apps_have_the_same_names_everywhere() -> None:

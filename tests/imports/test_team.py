@@ -166,7 +166,8 @@ def test_only_people_of_the_database_with_an_account_can_be_chosen(
     [mallory, his] = keys(job, "mallory", "bob")
     User.objects.filter(pk=bob.pk).update(is_active=False)
     assert "deactivated" in row_of(page_of(olives, job), "bob@example.org")
-    for wrong in ([], ["99"], [mallory], [his], ["bob"], ["0", "x"], ["\0"]):
+    too_many = [str(number) for number in range(people.MAX_PEOPLE)]
+    for wrong in (too_many, [], ["99"], [mallory], [his], ["bob"], ["0", "x"], ["\0"]):
         answer = olives.post(f"/imports/{job.pk}/start/", {"person": wrong}, follow=True)
         assert b"Look at the list again." in answer.content or b"Choose at least" in answer.content
     job.refresh_from_db()
@@ -408,6 +409,8 @@ def test_an_interrupted_import_goes_on_for_everybody(
         after(patch, 2, stop)
         with pytest.raises(SystemExit):
             run_jobs()
+    his = signed_in(bob).get(job.parts.get(user=bob).get_absolute_url())
+    assert "The import is still running." in his.text
     run_jobs()
     job.refresh_from_db()
     assert job.state == JobState.DONE

@@ -1,15 +1,19 @@
-"""The process that runs background jobs; `realtime/worker/job_process.py` starts it."""
+"""The process that runs background jobs and indexes meanwhile; `job_process.py` in
+`realtime/worker/` starts it."""
 
 import os
 import select
 import signal
 import sys
+import time
 from contextlib import suppress
 from socket import socket
 from uuid import UUID
 
 from chatapp.files import reading
 from chatapp.realtime.worker.current import tell_server_of_lists
+from chatapp.realtime.worker.indexing import Indexing
+from chatapp.realtime.worker.job_process import NEW_JOB
 from chatapp.realtime.worker.jobs import Jobs
 
 IDLE_SECONDS = 20.0
@@ -17,7 +21,7 @@ NICENESS = 5  # pages and replies come first
 
 
 def main() -> None:
-    """Run jobs until idle for a while, or until the server ends or closes the socket."""
+    """Work until there has been no job for a while, or the server ends or closes the socket."""
     signal.signal(signal.SIGTERM, lambda *_: None)  # the server says when to stop
     os.nice(NICENESS)
     connection = socket(fileno=sys.stdin.fileno())
@@ -28,13 +32,28 @@ def main() -> None:
 
     tell_server_of_lists(tell)
     jobs = Jobs(UUID(sys.argv[1]))
+    indexing = Indexing(is_alone=lambda: jobs.is_idle)
     jobs.start()
-    while True:
-        if select.select([connection], [], [], IDLE_SECONDS)[0]:
-            if not connection.recv(4096):
-                break
-            jobs.look()
-        elif jobs.is_idle:
-            break
+    indexing.start()
+    pass_news_on(connection, jobs, indexing)
     jobs.stop()
+    indexing.stop()
     reading.shut_down()
+
+
+def pass_news_on(connection: socket, jobs: Jobs, indexing: Indexing) -> None:
+    """Pass the server's news on until there is no job for a while, or the socket is closed.
+
+    Messages alone don't keep the process running, unless very many are still to be indexed.
+    """
+    ends_at = time.monotonic() + IDLE_SECONDS
+    while (left := ends_at - time.monotonic()) > 0:
+        news = b""
+        if select.select([connection], [], [], left)[0]:
+            if not (news := connection.recv(4096)):
+                return
+            indexing.look()
+        if NEW_JOB in news:
+            jobs.look()
+        if NEW_JOB in news or indexing.is_behind or not jobs.is_idle:
+            ends_at = time.monotonic() + IDLE_SECONDS

@@ -1,12 +1,14 @@
 """Indexes new messages for search about a second after they are written, and then older ones.
 
-It runs in a thread of its own so that no turn waits for it. The database records what is still
-to be indexed, so anything missed in a crash or by another worker is picked up at the next check.
+It runs in a thread of its own so that no turn waits for it, and in the process for jobs while that
+runs. The database records what is still to be indexed, so anything missed in a crash or by another
+process is picked up at the next check.
 """
 
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
@@ -19,14 +21,26 @@ logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 10.0  # between checks without news
 SETTLE_SECONDS = 0.5  # how long to wait for more, to index it together
-REST = 4  # pause this many times as long as the work took, to leave the streams their CPU
+REST = 4  # pause this many times as long as the work took, to leave streams and jobs their CPU
+REST_ALONE = 1  # in a process that does nothing else; on SQLite, others have to write meanwhile
 STOP_SECONDS = 5.0
 
 
 class Indexing:
-    """The indexing thread, which works from `start` to `stop`."""
+    """The indexing thread, which works from `start` to `stop`.
 
-    def __init__(self) -> None:
+    `is_done_elsewhere` tells another process to do the work, and returns whether it does.
+    `is_alone` returns whether this process does nothing else.
+    """
+
+    def __init__(
+        self,
+        is_done_elsewhere: Callable[[], bool] = lambda: False,
+        is_alone: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.is_behind = False  # after a full portion: probably much is left
+        self._is_done_elsewhere = is_done_elsewhere
+        self._is_alone = is_alone
         self._has_news = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -55,17 +69,20 @@ class Indexing:
                 connection.close()
             except Exception:  # a bad text must not hold up those after it
                 logger.exception("Indexing for search failed")
+            self.is_behind = False
             self._has_news.wait(LOOK_SECONDS)
             self._stopping.wait(SETTLE_SECONDS)
             self._has_news.clear()
         connection.close()
 
     def _index_all(self) -> None:
-        while not self._stopping.is_set():
+        while not (self._stopping.is_set() or self._is_done_elsewhere()):
             began_at = time.monotonic()
-            if not (done := index_some()):
+            done = index_some()
+            self.is_behind = done >= MESSAGES_AT_ONCE
+            if not done:
                 return
-            rest = REST * (time.monotonic() - began_at)
-            if done < MESSAGES_AT_ONCE:  # probably nothing is left
+            rest = (REST_ALONE if self._is_alone() else REST) * (time.monotonic() - began_at)
+            if not self.is_behind:
                 rest = max(rest, SETTLE_SECONDS)
             self._stopping.wait(rest)

@@ -1,8 +1,9 @@
 """Starts the process that runs background jobs, so that they don't delay the event loop here.
 
-The process starts when there is a job, and ends when it has been idle for a while. Its standard
-input is a socket: it gets a byte when there may be a new job, and stops if the socket is closed.
-In return it sends the ids of people whose lists of conversations changed, one per line.
+The process starts when there is a job, and ends when there has been none for a while. Meanwhile it
+also indexes for search, because an import can add very many messages. Its standard input is a
+socket: it gets a byte when there may be a new job or new messages, and stops if the socket is
+closed. In return it sends the ids of people whose lists of conversations changed, one per line.
 `chatapp.management.job_runner` is its side.
 """
 
@@ -13,7 +14,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from socket import SHUT_RDWR, SHUT_WR, socket, socketpair
+from socket import MSG_DONTWAIT, SHUT_RDWR, SHUT_WR, socket, socketpair
 from uuid import UUID
 
 from django.conf import settings
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 START = "import django; django.setup(); from chatapp.management.job_runner import main; main()"
+NEW_JOB, NEW_MESSAGES = b"j", b"m"
 GRACE_SECONDS = 2.0  # on top of the time in which the process stops, before it is killed
 
 
@@ -52,9 +54,12 @@ class JobProcess:
         with self._changes:
             self._news += 1
             self._changes.notify_all()
-            if self._connection:
-                with suppress(OSError):  # it has just ended, so the thread looks again
-                    self._connection.send(b".")
+            self._send(NEW_JOB)
+
+    def index(self) -> bool:
+        """Index new messages soon, if the process runs; return whether it does. Thread-safe."""
+        with self._changes:
+            return self._send(NEW_MESSAGES)
 
     def stop(self) -> None:
         """Stop after the steps that are running, and leave unfinished jobs to other processes."""
@@ -68,6 +73,12 @@ class JobProcess:
             self._thread.join(STOP_SECONDS + GRACE_SECONDS)
             if self._thread.is_alive() and self._process:
                 self._process.kill()
+
+    def _send(self, news: bytes) -> bool:
+        if self._connection:
+            with suppress(OSError):  # it has just ended, or has much to read already
+                self._connection.send(news, MSG_DONTWAIT)
+        return self._connection is not None
 
     def _run(self) -> None:
         connections[DEFAULT_DB_ALIAS] = unpooled_connection(settings.DATABASES)

@@ -89,5 +89,54 @@ def test_indexing_goes_on_after_an_error(
     assert work.is_done.wait(PATIENCE)
 
 
+def test_nothing_is_indexed_here_while_another_process_does_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work = Work(20)
+    monkeypatch.setattr(indexing, "index_some", work)
+    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(indexing, "LOOK_SECONDS", 0.01)
+    told: list[int] = []
+
+    def is_done_elsewhere() -> bool:
+        told.append(len(work.items))
+        return len(told) < 3
+
+    running = Indexing(is_done_elsewhere)
+    running.start()
+    assert work.is_done.wait(PATIENCE)
+    running.stop()
+    assert told[:3] == [1, 1, 1]
+
+
+def test_a_process_that_does_nothing_else_rests_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "REST", 10**9)
+    work = Work(MESSAGES_AT_ONCE, MESSAGES_AT_ONCE)
+    monkeypatch.setattr(indexing, "index_some", work)
+    running = Indexing(is_alone=lambda: True)
+    running.start()
+    assert work.is_done.wait(PATIENCE)
+    running.stop()
+
+
+def test_it_is_behind_while_portions_are_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "REST", 0.0)
+    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(indexing, "LOOK_SECONDS", 0.01)
+    work = Work(MESSAGES_AT_ONCE, 3, MESSAGES_AT_ONCE, ValueError("a bad text"))
+    running = Indexing()
+    states: list[bool] = []
+
+    def index_some() -> int:
+        states.append(running.is_behind)
+        return work()
+
+    monkeypatch.setattr(indexing, "index_some", index_some)
+    running.start()
+    assert work.is_done.wait(PATIENCE)
+    running.stop()
+    assert states[:5] == [False, True, False, True, False]
+
+
 def test_an_unstarted_thread_can_be_stopped() -> None:
     Indexing().stop()

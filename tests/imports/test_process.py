@@ -1,4 +1,4 @@
-"""A server that is killed in the middle of an import goes on with it when it is started again."""
+"""Imports run in a process of their own, and go on when a server is killed and started again."""
 
 import io
 import json
@@ -23,6 +23,13 @@ django.setup()
 from chatapp.models import Conversation, Import, Message
 job = Import.objects.get()
 print(json.dumps([Conversation.objects.count(), Message.objects.count(), job.result["chats"]]))
+"""
+
+INDEXED = """
+import django
+django.setup()
+from chatapp.models import Message
+print(Message.objects.exclude(indexed_at=None).count())
 """
 
 
@@ -56,6 +63,20 @@ def test_an_import_that_is_stopped_goes_on_elsewhere(site: Site) -> None:
         with server.visit(alice) as client:
             until(client, path, lambda told: told["has_ended"] and told["state"] == "done")
         assert json.loads(server.run(COUNTED)) == [CHATS, 2 * CHATS, CHATS]
+
+
+def test_the_process_that_imports_also_indexes(site: Site) -> None:
+    with site.server() as server, server.visit(site.person()) as client:
+        path = uploaded(client, json.dumps(many(CHATS)).encode())
+        until(client, path, lambda told: told["has_ended"])
+        posted(client, f"{path}start/")
+        until(client, path, lambda told: 0 < (told["percent"] or 0) < 100)
+        server.pause()
+        give_up_at = time.monotonic() + WAIT_SECONDS
+        while json.loads(server.run(INDEXED)) != 2 * CHATS:
+            assert time.monotonic() < give_up_at
+        server.resume()
+        until(client, path, lambda told: told["has_ended"] and told["state"] == "done")
 
 
 def test_an_import_fails_with_a_sentence_if_its_process_is_killed(site: Site) -> None:

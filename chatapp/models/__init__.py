@@ -18,11 +18,7 @@ from chatapp.models.billing.limits import Limit
 from chatapp.models.billing.prices import Price
 from chatapp.models.billing.usage import Usage
 from chatapp.models.conversations import ledger, project_chats, sequence  # noqa: F401 - imported for their receivers
-from chatapp.models.conversations.chat_settings import (
-    ChatSettings,
-    ParameterChoice,
-    RequestSettings,
-)
+from chatapp.models.conversations.chat_settings import ChatSettings, ParameterChoice
 from chatapp.models.conversations.context_cuts import ContextCut
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.deletions import Deleted, Deletion, Restoration
@@ -33,6 +29,7 @@ from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.conversations.leaving_out import EditSummary, LeaveOut, SendAgain
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.projects import Project, ProjectMember
+from chatapp.models.conversations.request_settings import RequestSettings
 from chatapp.models.conversations.summaries import PlannedSummary, Summarise
 from chatapp.models.conversations.temporary import TemporaryHold
 from chatapp.models.conversations.thread_pages import ThreadPage

@@ -10,12 +10,13 @@ from uuid import UUID
 
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
+from chatapp.models.conversations.chat_settings import ChatSettings
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.failed_models import FailedModel
 from chatapp.models.conversations.forks import ROW_BYTES
 from chatapp.models.conversations.images import ReplyImage
 from chatapp.models.conversations.messages import STORED, Message
+from chatapp.models.conversations.request_settings import RequestSettings
 from chatapp.models.conversations.storage import take_room
 from chatapp.models.platform.upstreams import Upstream
 from chatapp.upstream.wire.reply import Ending, Reply

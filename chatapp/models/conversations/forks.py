@@ -20,12 +20,13 @@ from django.db.models.functions import Cast, Coalesce
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations import branches, storage
-from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
+from chatapp.models.conversations.chat_settings import ChatSettings
 from chatapp.models.conversations.context_cuts import copy_cuts, summary_bytes
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.images import IMAGE_BYTES, ReplyImage
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import STORED, Message
+from chatapp.models.conversations.request_settings import RequestSettings
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.models.files.attachments import copy_attachments
 from chatapp.models.refusals import Refused

@@ -19,12 +19,13 @@ from chatapp.models.billing.reservations import Reservation
 from chatapp.models.billing.tool_tokens import tools_of
 from chatapp.models.conversations import branches
 from chatapp.models.conversations.branch_history import BranchHistory
-from chatapp.models.conversations.chat_settings import ChatSettings, RequestSettings
+from chatapp.models.conversations.chat_settings import ChatSettings
 from chatapp.models.conversations.context_cuts import ContextCut
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.projects import Project
+from chatapp.models.conversations.request_settings import RequestSettings
 from chatapp.models.conversations.titled import TEMPORARY
 from chatapp.models.files.attachments import Attachment, attach
 from chatapp.models.library.presets import Preset

@@ -31,6 +31,7 @@ from chatapp.sharing.access import misses
 logger = logging.getLogger(__name__)
 
 MAX_READERS = 5000  # in this process
+MAX_OF_NETWORK = 1000  # of these, without an account: a whole school may have one address
 MAX_ENDING_LENGTH = 200
 
 
@@ -111,26 +112,34 @@ class ReaderConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         key: str = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
         return key
 
+    @property
+    def owner(self) -> tuple[str, int]:
+        if self.user_id is None:
+            return "network", self._network
+        return "person", self.user_id
+
+    @cached_property
+    def _network(self) -> int:
+        return network_number(str((self.scope.get("client") or [""])[0]))
+
     async def _link(self) -> SharedChat | None:
         """Return the link if it is open to this reader."""
         token = self.scope["url_route"]["kwargs"]["token"]
         link: SharedChat | None
         link, self.user_id = await database_sync_to_async(_found)(token, self.session_key)
-        if link is None and self.user_id is None:
-            network = network_number(str((self.scope.get("client") or [""])[0]))
-            if misses[network].take() < 0:
-                logger.warning("Too many shared links that are not open were tried by sockets")
-                raise TooMany
+        if link is None and self.user_id is None and misses[self._network].take() < 0:
+            logger.warning("Too many shared links that are not open were tried by sockets")
+            raise TooMany
         return link
 
     def _has_too_many(self) -> bool:
-        readers, user = worker().readers, self.user_id
+        readers = worker().readers
         if len(readers) >= MAX_READERS:
             return True
-        if user is None:
-            return False
-        is_too_fast = allowances[user].take() < 0
-        return is_too_fast or readers.of(user) >= settings.CHATAPP_TABS_PER_PERSON
+        if self.user_id is None:
+            return readers.of(self.owner) >= MAX_OF_NETWORK
+        is_too_fast = allowances[self.user_id].take() < 0
+        return is_too_fast or readers.of(self.owner) >= settings.CHATAPP_TABS_PER_PERSON
 
     async def _join(self, link: SharedChat, head: str, ending: str, checks: int) -> None:
         readers = worker().readers

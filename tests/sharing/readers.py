@@ -8,9 +8,13 @@ from tests.support.tab import Tab
 
 
 class ReaderTab(Tab):
-    def __init__(self, client: Client | AsyncClient, token: str, **query: Any) -> None:
+    def __init__(
+        self, client: Client | AsyncClient, token: str, address: str = "", **query: Any
+    ) -> None:
         self.path = f"/ws/s/{token}/"
         super().__init__(client, **query)
+        if address:
+            self._socket.scope["client"] = [address, 50000]
 
     @property
     def heard(self) -> str:

@@ -14,6 +14,7 @@ from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Installation, Message, SharedChat, User
 from chatapp.models.sharing.shared_chats import Audience, Share, ShareOptions
 from chatapp.realtime.worker import worker
+from chatapp.sharing import consumer
 from tests.realtime.generation.replies import call, fragment
 from tests.sharing.readers import ReaderTab
 from tests.support.fake_upstream import (
@@ -283,6 +284,22 @@ async def test_sockets_of_links_that_are_not_open_get_one_answer(
         reader = ReaderTab(client, token)
         await reader.connect()
         assert await reader.until_closed() == CloseCode.NOT_SHARED
+
+
+async def test_an_address_without_an_account_has_a_bounded_number_of_readers(
+    told: Message, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "MAX_OF_NETWORK", 1)
+    await Installation.objects.aupdate_or_create(pk=1, defaults={"allows_public_links": True})
+    share = Share(told.conversation_id, Audience(is_public=True))
+    _, token = await database_sync_to_async(share.store)(alice)
+    async with ReaderTab(Client(), token, address="192.0.2.1") as first:
+        await joined(first)
+        second = ReaderTab(Client(), token, address="192.0.2.1")
+        await second.connect()
+        assert await second.until_closed() == CloseCode.TOO_MANY_TABS
+        async with ReaderTab(Client(), token, address="192.0.2.2") as elsewhere:
+            await joined(elsewhere, 2)
 
 
 async def test_a_page_of_another_site_gets_no_socket(

@@ -46,9 +46,9 @@ class Readers:
     def __len__(self) -> int:
         return len(self._places)
 
-    def of(self, user: int) -> int:
-        """Return how many tabs of a person read shared chats here."""
-        return sum(reader.user_id == user for reader in self._places)
+    def of(self, owner: tuple[str, int]) -> int:
+        """Return how many tabs of an owner read shared chats here."""
+        return sum(reader.owner == owner for reader in self._places)
 
     async def join(self, reader: Reader, link: SharedChat, head: UUID | None, ending: str) -> None:
         """Show the link's chat to a reader from now on."""

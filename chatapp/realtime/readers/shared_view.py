@@ -28,6 +28,10 @@ class Reader(Watcher, Protocol):
     user_id: int | None
     session_key: str
 
+    @property
+    def owner(self) -> tuple[str, int]:
+        """Whose tab it is: a person's, or if nobody is signed in, a network's."""
+
     async def close(self, code: int) -> None: ...
 
 

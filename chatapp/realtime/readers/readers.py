@@ -66,7 +66,7 @@ class Readers:
         if view is None:
             return
         view.leave(reader)
-        if view not in self._places.values():
+        if not view.readers and view not in self._places.values():  # others may be joining
             self._drop(view)
 
     def catch_up(self, conversation: UUID, *, redraw: bool = False) -> None:

@@ -71,7 +71,9 @@ function show(frame) {
   const parsed = document.createElement("template");
   parsed.innerHTML = frame;
   const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+  const opened = [...document.querySelectorAll(".tool-call[open]")];
   for (const one of parsed.content.children) swap(one);
+  for (const { id } of opened) document.getElementById(id)?.setAttribute("open", "");
   document.title = TITLE.textContent + APP;
   if (isAtEnd) scrollTo(0, document.documentElement.scrollHeight);
 }

@@ -1,16 +1,18 @@
 """Alice shares a chat live with Bob, who watches, loses access, and goes on in a copy before."""
 
 import re
+from collections.abc import Sequence
 
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
+from tests.browser.test_tools_and_choices import call
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, reasoning, role
-from tests.support.live import Person
+from tests.support.live import Person, Server
 
 
-def shared_with(page: Page, *people: str, live: bool) -> str:
+def shared_with(page: Page, *people: str, live: bool, parts: Sequence[str] = ()) -> str:
     """Share the first chat of the list by keyboard; return the link."""
     page.locator(".conversation > button").first.press("Enter")
     page.get_by_role("menuitem", name="Share…").press("Enter")
@@ -18,6 +20,8 @@ def shared_with(page: Page, *people: str, live: bool) -> str:
     dialog.get_by_label("People", exact=True).fill(", ".join(people))
     if live:
         dialog.get_by_label("The chat as it goes on").check()
+    for part in parts:
+        dialog.get_by_label(part, exact=True).check()
     expect_accessible(page)
     dialog.get_by_role("button", name="Make a link").press("Enter")
     address = dialog.get_by_label(re.compile("^Link for")).input_value()
@@ -100,6 +104,29 @@ def test_a_live_chat_is_shared_watched_copied_and_revoked(
     expect(reader.get_by_text("Half of it")).to_have_count(0)
     answer = reader.request.get(address)
     assert answer.status == 404
+
+
+def test_a_tool_call_that_a_reader_opens_stays_open(
+    sit_down: SitDown, alice: Person, bob: Person, equipped: Server, upstream: FakeUpstream
+) -> None:
+    tab = sit_down(alice, url=equipped.url).open()
+    tab.ask("Why is the sky blue?")
+    tab.expect_ending("complete")
+    address = shared_with(tab.page, bob.username, live=True, parts=["Tool calls and their results"])
+    reader = sit_down(bob, url=equipped.url).context.new_page()
+    reader.goto(address)
+    expect(reader.locator("#follows")).to_have_text("New messages appear here.")
+    upstream.script(*call("test__echo", text="hello"))
+    upstream.script(role(), delta("It said so."), finish(), done())
+    tab.ask("Echo this")
+    shown = reader.locator(".tool-call")
+    shown.locator("summary").click()
+    expect(shown.locator("pre")).to_have_count(1)
+    tab.region("tool-call").get_by_role("button", name="Allow").click()
+    tab.expect_ending("complete")
+    expect(reader.get_by_text("Being written…")).to_be_hidden()
+    expect(shown).to_have_attribute("open", "")
+    expect(shown.locator("pre").last).to_have_text("hello")
 
 
 def test_a_message_menu_shares_up_to_a_message(

@@ -50,7 +50,9 @@ def pass_news_on(connection: socket, jobs: Jobs, indexing: Indexing) -> None:
     while (left := ends_at - time.monotonic()) > 0:
         news = b""
         if select.select([connection], [], [], left)[0]:
-            if not (news := connection.recv(4096)):
+            with suppress(ConnectionResetError):  # the server was killed before it read everything
+                news = connection.recv(4096)
+            if not news:
                 return
             indexing.look()
         if NEW_JOB in news:

@@ -79,6 +79,13 @@ def test_a_closed_socket_ends_it_although_a_job_runs(ends: Ends) -> None:
     run(theirs, Busy(times=1000), Busy())
 
 
+def test_a_socket_that_is_closed_with_unread_lines_ends_it(ends: Ends) -> None:
+    ours, theirs = ends
+    theirs.send(b"1\n")  # a killed server has not read it
+    ours.close()
+    run(theirs, Busy(times=1000), Busy())
+
+
 @pytest.mark.parametrize(("news", "looks"), [(NEW_JOB, 1), (NEW_MESSAGES, 0)])
 def test_news_wakes_those_whom_it_concerns(ends: Ends, news: bytes, looks: int) -> None:
     ours, theirs = ends

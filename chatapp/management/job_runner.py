@@ -44,7 +44,7 @@ def main() -> None:
 def pass_news_on(connection: socket, jobs: Jobs, indexing: Indexing) -> None:
     """Pass the server's news on until there is no job for a while, or the socket is closed.
 
-    Messages alone don't keep the process running, unless very many are still to be indexed.
+    Messages alone don't keep the process running, unless they are more than are indexed at once.
     """
     ends_at = time.monotonic() + IDLE_SECONDS
     while (left := ends_at - time.monotonic()) > 0:

@@ -19,7 +19,7 @@ from chatapp.models import Conversation, Message, SearchEntry, Upstream, User, i
 from chatapp.models.retention.vacuuming import vacuum_erased
 from chatapp.models.review.judging import await_judging
 from chatapp.models.search import full_text, search_entries
-from chatapp.models.search.search_entries import MESSAGES_AT_ONCE, first_id
+from chatapp.models.search.search_entries import MESSAGES_AT_ONCE, first_id, is_any_unindexed
 from chatapp.text.indexing import entries
 from chatapp.upstream.wire.reply import Ending
 from tests.search.conftest import Search, index_all, messages, titles, written
@@ -105,6 +105,18 @@ def test_an_interrupted_reply_is_indexed_and_again_when_it_is_saved_whole(
     index_all()
     assert not search("canary").found
     assert messages(search("nightingale")) == [reply]
+
+
+def test_few_long_messages_fill_a_portion(
+    alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_entries, "CHARACTERS_AT_ONCE", 10)
+    for number in range(2):
+        asked(started_by(alice), connected, f"Of the canary {number}")
+    index_some()  # and titles
+    assert is_any_unindexed()
+    assert index_some() == 1
+    assert not is_any_unindexed()
 
 
 @pytest.mark.django_db(transaction=True)

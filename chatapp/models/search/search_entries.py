@@ -95,6 +95,11 @@ def index_some() -> int:
     return done + judge_some()
 
 
+def is_any_unindexed() -> bool:
+    """Whether messages are left to index."""
+    return _messages().filter(indexed_at=None).exists()
+
+
 def reindex() -> Iterator[tuple[int, int]]:
     """Index everything again, a portion at a time, each in its own transaction.
 

@@ -15,7 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 
 from chatapp.db.connections import unpooled_connection
 from chatapp.models import index_some
-from chatapp.models.search.search_entries import MESSAGES_AT_ONCE
+from chatapp.models.search.search_entries import MESSAGES_AT_ONCE, is_any_unindexed
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class Indexing:
         is_done_elsewhere: Callable[[], bool] = lambda: False,
         is_alone: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.is_behind = False  # after a full portion: probably much is left
+        self.is_behind = False  # after a portion that wasn't the last
         self._is_done_elsewhere = is_done_elsewhere
         self._is_alone = is_alone
         self._has_news = threading.Event()
@@ -79,9 +79,9 @@ class Indexing:
         while not (self._stopping.is_set() or self._is_done_elsewhere()):
             began_at = time.monotonic()
             done = index_some()
-            self.is_behind = done >= MESSAGES_AT_ONCE
             if not done:
                 return
+            self.is_behind = done >= MESSAGES_AT_ONCE or is_any_unindexed()
             rest = (REST_ALONE if self._is_alone() else REST) * (time.monotonic() - began_at)
             if not self.is_behind:
                 rest = max(rest, SETTLE_SECONDS)

@@ -34,6 +34,14 @@ class Work:
         return item
 
 
+@pytest.fixture(autouse=True)
+def left(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether messages are left to index after each portion that isn't full; no if it is empty."""
+    states: list[bool] = []
+    monkeypatch.setattr(indexing, "is_any_unindexed", lambda: bool(states) and states.pop(0))
+    return states
+
+
 Begin = Callable[[Work], Indexing]
 
 
@@ -136,6 +144,26 @@ def test_it_is_behind_while_portions_are_full(monkeypatch: pytest.MonkeyPatch) -
     assert work.is_done.wait(PATIENCE)
     running.stop()
     assert states[:5] == [False, True, False, True, False]
+
+
+def test_it_is_behind_while_long_messages_are_left(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, left: list[bool]
+) -> None:
+    monkeypatch.setattr(indexing, "REST", 0.0)
+    left[:] = [True, False]
+    states: list[bool] = []
+
+    class Watched(Work):
+        def __call__(self) -> int:
+            states.append(running.is_behind if begun.wait(PATIENCE) else True)
+            return super().__call__()
+
+    begun = threading.Event()
+    work = Watched(3, 2)
+    running = begin(work)
+    begun.set()
+    assert work.is_done.wait(PATIENCE)
+    assert states == [False, True, False]
 
 
 def test_an_unstarted_thread_can_be_stopped() -> None:

@@ -35,9 +35,12 @@ GRACE_SECONDS = 2.0  # on top of the time in which the process stops, before it 
 class JobProcess:
     """A thread that keeps the process running while there are jobs, from `start` to `stop`."""
 
-    def __init__(self, server: UUID, list_changed: Callable[[int], None]) -> None:
+    def __init__(
+        self, server: UUID, list_changed: Callable[[int], None], has_ended: Callable[[], None]
+    ) -> None:
         self._server = server
         self._list_changed = list_changed
+        self._has_ended = has_ended  # called when the process has ended, which indexes no more
         self._changes = threading.Condition()
         self._news = 0
         self._is_stopping = False
@@ -117,6 +120,7 @@ class JobProcess:
                     self._connection = None
                 ours.shutdown(SHUT_RDWR)
                 code = self._process.wait()
+                self._has_ended()
         if code and not self._is_stopping:
             self._fail(code)
 

@@ -87,7 +87,7 @@ class Worker:
         )
         self.housekeeping = Housekeeping(self.conversation_changed)
         self.draining = Draining(self.viewers, self.replies, self.summaries, bus)
-        self.jobs = JobProcess(self.id, self.list_changed)
+        self.jobs = JobProcess(self.id, self.list_changed, lambda: self.indexing.look())
         self.indexing = Indexing(is_done_elsewhere=self.jobs.index)
         an_hour = settings.CHATAPP_STORED_BYTES_PER_PERSON / STORED_HOURS
         self.stored_bytes = TokenBuckets(partial(TokenBucket, an_hour / 3600, an_hour))

@@ -1,0 +1,33 @@
+"""The server's side of the process for jobs."""
+
+import threading
+from types import SimpleNamespace
+from uuid import uuid4
+
+import pytest
+
+from chatapp.realtime.worker import job_process
+from chatapp.realtime.worker.job_process import JobProcess
+
+PATIENCE = 60.0  # s
+
+
+def test_the_server_indexes_again_once_the_process_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    a_job = SimpleNamespace(exists=lambda: True)
+    monkeypatch.setattr(job_process, "kinds", {"a kind": None})
+    monkeypatch.setattr(job_process, "free", lambda *_: a_job)
+    monkeypatch.setattr(job_process, "START", "pass")
+    is_indexed_there: list[bool] = []
+    has_told = threading.Event()
+
+    def has_ended() -> None:
+        is_indexed_there.append(jobs.index())
+        has_told.set()
+
+    jobs = JobProcess(uuid4(), lambda _: None, has_ended)
+    jobs.start()
+    assert has_told.wait(PATIENCE)
+    jobs.stop()
+    assert is_indexed_there == [False]

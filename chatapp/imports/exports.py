@@ -1,5 +1,6 @@
 """Opens the uploaded files of an import for `transfer`, and says whose chats may be brought."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import BinaryIO, cast
@@ -7,7 +8,7 @@ from typing import BinaryIO, cast
 from django.conf import settings
 
 from chatapp.models import Import, User
-from chatapp.models.files.import_files import COPY_NAME, ImportFile
+from chatapp.models.files.import_files import COPY_NAME, ImportFile, PartLost
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.transfer import (
     Skipped,
@@ -21,8 +22,14 @@ from chatapp.transfer import (
 from chatapp.transfer.database import MAGIC
 from chatapp.transfer.records import Format
 
+logger = logging.getLogger(__name__)
+
 GONE = "The uploaded files are no longer there. Upload them again."
-LOST = "The server could not read the uploaded files. Upload them again."
+LOST = (
+    "The server could not read the uploaded files. Try again in a while, or upload them again if "
+    "that doesn't help."
+)
+NO_COPY = "The server can't store files at the moment. Try again later."
 ADMINISTRATORS = (
     "This is the database of a whole Open WebUI server. Only administrators can import it. Export "
     "your own chats in Open WebUI under Settings, Data controls instead."
@@ -50,8 +57,12 @@ def opened(job: Import) -> Iterator[list[BinaryIO]]:
             yield [stack.enter_context(_opened(one)) for one in files]
         except Unreadable as error:
             raise JobFailed(str(error)) from error
-        except OSError as error:
+        except PartLost as error:
+            logger.error("An uploaded file of an import can't be read: %s", error)
             raise JobFailed(LOST) from error
+        except OSError as error:
+            logger.error("The database of an import can't be copied: %s", error)
+            raise JobFailed(NO_COPY) from error
 
 
 @contextmanager

@@ -20,8 +20,9 @@ from chatapp.imports.figures import Reasons
 from chatapp.models import Attachment, FileContent, ReplyImage, StoredFile, User
 from chatapp.models.files.contents import tokens_of
 from chatapp.models.library.file_sets import check_room
+from chatapp.models.platform.jobs import JobFailed
 from chatapp.models.refusals import Refused
-from chatapp.transfer import SourceFile, SourceMessage, open_file
+from chatapp.transfer import Damaged, SourceFile, SourceMessage, chunks_of
 from chatapp.upstream.wire.images import MAX_IMAGES
 
 logger = logging.getLogger(__name__)
@@ -31,7 +32,10 @@ TOO_MANY = "A message has more files than this server allows."
 NOT_AN_IMAGE = "A reply has a file that is not an image."
 FULL = "Files: your storage is full."
 DAMAGED = "A file is damaged in the export."
-CHUNK_BYTES = 256 * 1024
+NOT_STORED = (
+    "The server can't store files at the moment. What was imported before that is kept. Try again "
+    "later."
+)
 REMEMBERED = 1000  # refusals of contents, so that the same file is not read again
 
 
@@ -63,7 +67,10 @@ class FileReader:
     def steps(
         self, record: SourceMessage, message: UUID, title: str, read: Read, reasons: Reasons
     ) -> Iterator[None]:
-        """Read the files of a message one by one; why one can't be read goes to the reasons."""
+        """Read the files of a message one by one; why one can't be read goes to the reasons.
+
+        Raises `JobFailed` if the storage fails.
+        """
         is_reply = record.role == "assistant"
         most = MAX_IMAGES if is_reply else settings.CHATAPP_FILES_PER_MESSAGE
         for position, file in enumerate(record.files):
@@ -93,10 +100,13 @@ class FileReader:
         except (Unreadable, Refused) as error:
             reasons.add(str(error), title)
             return
-        except OSError as error:
+        except Damaged as error:
             logger.info("A file of an import can't be read: %s", error)
             reasons.add(DAMAGED, title)
             return
+        except OSError as error:
+            logger.error("A file of an import can't be stored: %s", error)
+            raise JobFailed(NOT_STORED) from error
         if not is_reply:
             attachment = self._attachment(file, message, read)
             self._fill(attachment, content, size, file.pages)
@@ -115,10 +125,10 @@ class FileReader:
             reasons.add(NOT_AN_IMAGE, title)
 
     def _content(self, file: SourceFile) -> tuple[FileContent, int]:
-        """Raise `Unreadable`, `Refused` or `OSError`."""
-        with tempfile.TemporaryFile(dir=settings.DATA_DIR) as copy, open_file(file) as source:
+        """Raise `Damaged`, `Unreadable`, `Refused`, or `OSError` if it can't be stored."""
+        with tempfile.TemporaryFile(dir=settings.DATA_DIR) as copy:
             size = 0
-            while chunk := source.read(CHUNK_BYTES):
+            for chunk in chunks_of(file):
                 size += len(chunk)
                 if size > settings.CHATAPP_FILE_BYTES:
                     raise Refused(TOO_LARGE)

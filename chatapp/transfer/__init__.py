@@ -1,15 +1,16 @@
 """Reads chats from the exports of other apps, and from our own. Pure: no Django, no models.
 
 `detect` tells which app wrote an export, `read` yields its chats as neutral records one at a time,
-so that no file is ever in memory as a whole, and `open_file` opens a file of a message. Nothing is
+so that no file is ever in memory as a whole, and `chunks_of` reads a file of a message. Nothing is
 unpacked to a path. All of it is untrusted: damaged chats are skipped, and a `Report` says so.
 
 `elements` splits a stream into chats, `formats` has a module for each app, and `tree` turns its
 nodes into messages.
 """
 
-from .reading import detect, is_database, open_file, people_of, read
+from .reading import chunks_of, detect, is_database, people_of, read
 from .records import (
+    Damaged,
     Format,
     Report,
     Skipped,
@@ -24,6 +25,7 @@ from .records import (
 )
 
 __all__ = [
+    "Damaged",
     "Format",
     "Report",
     "Skipped",
@@ -35,9 +37,9 @@ __all__ = [
     "SourceRound",
     "SourceToolRun",
     "Unreadable",
+    "chunks_of",
     "detect",
     "is_database",
-    "open_file",
     "people_of",
     "read",
 ]

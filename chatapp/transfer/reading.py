@@ -17,6 +17,7 @@ from chatapp.transfer.elements import Broken, Elements, decoded
 from chatapp.transfer.formats import chatgpt, claude, librechat, open_webui, own
 from chatapp.transfer.formats.parts import Export, Unusable
 from chatapp.transfer.records import (
+    Damaged,
     Format,
     Report,
     Skipped,
@@ -28,6 +29,7 @@ from chatapp.transfer.records import (
 from chatapp.transfer.tree import TooComplex
 from chatapp.transfer.values import identifier, line, mapping
 
+CHUNK_BYTES = 256 * 1024
 MAX_LOOKED_AT = 20  # elements of a file, and files of a ZIP, by which it is recognised
 IMPORTABLE = (
     "Chats can be imported from exports of ChatGPT and Claude (the ZIP, or its"
@@ -106,14 +108,16 @@ def people_of(file: BinaryIO) -> Mapping[str, SourcePerson]:
         return source.people()
 
 
-def open_file(file: SourceFile) -> BinaryIO:
-    """Open a file that has content. Raises `OSError` if the archive is damaged there."""
+def chunks_of(file: SourceFile) -> Iterator[bytes]:
+    """Yield the content of a file that has some. Raises `Damaged` if it can't be read."""
     if file.content is None:
-        raise FileNotFoundError(file.missing)
+        raise Damaged(file.missing)
     try:
-        return file.content.open()
+        with file.content.open() as opened:
+            while chunk := opened.read(CHUNK_BYTES):
+                yield chunk
     except archives.ERRORS as error:
-        raise OSError("This file is damaged in the archive.") from error
+        raise Damaged(str(error)) from error
 
 
 def _starts_with(file: BinaryIO, *beginnings: bytes) -> bool:

@@ -21,6 +21,10 @@ class Unreadable(ValueError):
     """Raised for a file that cannot be imported. The message is a sentence for a person."""
 
 
+class Damaged(Exception):
+    """Raised for a file of a message that can't be read from the export."""
+
+
 class Format(StrEnum):
     """The app that wrote an export. The value is also the `source` of its chats."""
 

@@ -16,7 +16,7 @@ from chatapp.exports.reading import Reading
 from chatapp.exports.zipped import Zip
 from chatapp.models import Conversation, Message, Upstream, User
 from chatapp.rendering.markdown.commonmark import to_html
-from chatapp.transfer import SourceChat, SourceMessage, open_file
+from chatapp.transfer import SourceChat, SourceMessage, chunks_of
 from chatapp.upstream.wire.reply import Ending
 from tests.exports.written import PICTURE, furnished, read
 from tests.support.dom import document
@@ -73,7 +73,7 @@ def test_the_branch_that_was_read_last_is_read_back(stars: Conversation) -> None
 def test_files_in_the_archive_are_read_back(stars: Conversation) -> None:
     [picture] = half_of(only(zipped(stars))).files
     assert (picture.name, picture.media_type) == ("Image 1.png", "image/png")
-    assert open_file(picture).read() == PICTURE
+    assert b"".join(chunks_of(picture)) == PICTURE
 
 
 def test_markdown_has_all_of_a_chat(stars: Conversation) -> None:

@@ -1,9 +1,11 @@
 """Chats come with all that their export has; a second import adds only what is new."""
 
+import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from uuid import uuid4
+from zipfile import ZipFile
 
 import pytest
 from django.core.files.storage import Storage
@@ -12,7 +14,10 @@ from django.utils import timezone
 from PIL import Image
 from pytest_django import Settings
 
+from chatapp.imports import uploads
+from chatapp.imports.exports import LOST
 from chatapp.imports.figures import MAX_KINDS, OTHER_PARTS, count_parts
+from chatapp.imports.files import DAMAGED, NOT_STORED
 from chatapp.imports.previewing import here_of
 from chatapp.imports.storing import TOO_LONG, Storer, store
 from chatapp.models import (
@@ -121,6 +126,14 @@ def test_reasoning_tools_sources_and_feedback_come_along(alice: User, alices: Cl
     assert Feedback.objects.get().rating == "down"
 
 
+def with_picture() -> dict[str, object]:
+    """Return an export whose only chat has a picture in a prompt."""
+    part = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_a1"}
+    look = {"content_type": "multimodal_text", "parts": ["Look", part]}
+    chat = gpt_chat([("u1", None, gpt_message("user", look))], title="Bread")
+    return {"conversations.json": [chat], "file_a1-red.png": picture()}
+
+
 def test_files_are_read_as_uploads_are(alice: User, alices: Client) -> None:
     def pointer(name: str) -> dict[str, object]:
         part = {"content_type": "image_asset_pointer", "asset_pointer": f"sediment://{name}"}
@@ -148,6 +161,64 @@ def test_files_are_read_as_uploads_are(alice: User, alices: Client) -> None:
     assert [count for count, _ in reasons.values()] == [1, 1]
     assert any("damaged" in sentence for sentence in reasons)
     assert "The export does not contain this file." in reasons
+
+
+def test_files_that_are_damaged_in_the_archive_are_left_out(alice: User, alices: Client) -> None:
+    file = zipped(with_picture())
+    file.seek(0)
+    content = file.read()
+    with ZipFile(file) as archive:
+        start = content.index(b"file_a1-red.png") + len(b"file_a1-red.png")
+        end = start + archive.getinfo("file_a1-red.png").compress_size
+    broken = content[: end - 4] + b"\xff" * 4 + content[end:]
+    job = imported(alices, BytesIO(broken))
+    assert (job.state, job.result["chats"]) == (JobState.DONE, 1)
+    assert job.result["reasons"] == {DAMAGED: [1, ["Bread"]]}
+
+
+def full_disk(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_an_import_stops_while_files_cannot_be_stored_and_goes_on_later(
+    alice: User, alices: Client
+) -> None:
+    job = previewed(alices, zipped(with_picture()))
+    alices.post(f"/imports/{job.pk}/start/")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(storage, "write", full_disk)
+        run_jobs()
+    job.refresh_from_db()
+    assert (job.state, job.problem) == (JobState.FAILED, NOT_STORED)
+    assert not alice.conversations.exists()
+    alices.post(f"/imports/{job.pk}/retry/")
+    run_jobs()
+    job.refresh_from_db()
+    assert (job.state, job.result["files"], job.result["reasons"]) == (JobState.DONE, 1, {})
+
+
+def test_an_import_stops_while_the_uploaded_files_cannot_be_read_and_goes_on_later(
+    alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "PART_BYTES", 100_000)
+    file = BytesIO()
+    with ZipFile(file, "w") as archive:  # not compressed
+        archive.writestr("conversations.json", json.dumps(many(1000)))
+    job = previewed(alices, file)
+    alices.post(f"/imports/{job.pk}/start/")
+    with pytest.MonkeyPatch.context() as patch:
+        names = job.files.get().part_names
+        read = storage.read
+        lost = names[len(names) // 2]
+        patch.setattr(storage, "read", lambda name: read("absent" if name == lost else name))
+        run_jobs()
+    job.refresh_from_db()
+    assert (job.state, job.problem) == (JobState.FAILED, LOST)
+    assert 0 < alice.conversations.count() == job.result["chats"] < 1000
+    alices.post(f"/imports/{job.pk}/retry/")
+    run_jobs()
+    job.refresh_from_db()
+    assert (job.state, alice.conversations.count()) == (JobState.DONE, 1000)
 
 
 def test_a_second_import_adds_nothing(alice: User, alices: Client) -> None:

@@ -20,8 +20,8 @@ from chatapp.transfer import (
     Skipped,
     SourceChat,
     Unreadable,
+    chunks_of,
     detect,
-    open_file,
     read,
 )
 from tests.transfer import samples
@@ -122,7 +122,7 @@ def check(chat: SourceChat) -> None:
         for file in one.files:
             assert bool(file.content) != bool(file.missing)
             if file.content:
-                open_file(file).read()
+                b"".join(chunks_of(file))
     assert chat.active_leaf in roles
     assert chat.title
     assert chat.source_id

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.transfer import SourceFeedback, open_file
+from chatapp.transfer import Damaged, SourceFeedback, chunks_of
 from chatapp.transfer.tree import DANGLING
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
@@ -262,10 +262,14 @@ def test_files_are_found_in_the_zip_by_their_ids() -> None:
     dog, gone, cat, notes = chat.messages[0].files
     assert (dog.name, cat.name, notes.name) == ("my-dog.png", "cat.png", "notes.txt")
     assert (cat.media_type, cat.size) == ("image/png", len(PNG))
-    assert [open_file(one).read() for one in (dog, cat, notes)] == [b"dog", PNG, b"rest the dough"]
+    assert [b"".join(chunks_of(one)) for one in (dog, cat, notes)] == [
+        b"dog",
+        PNG,
+        b"rest the dough",
+    ]
     assert gone.missing == "The export does not contain this file."
-    with pytest.raises(FileNotFoundError, match="does not contain"):
-        open_file(gone)
+    with pytest.raises(Damaged, match="does not contain"):
+        next(chunks_of(gone))
     assert chat.messages[0].content == "Look at these."
     assert chat.left_out == {"sound": 1}
 
@@ -275,7 +279,7 @@ def test_a_file_may_be_in_another_part_of_the_export() -> None:
     second = zipped({"conversations-001.json": [gpt_turn()], "file_00ab.dat": PNG})
     chats, report = read_all(first, second)
     assert len(chats) == 2
-    assert open_file(chats[0].messages[0].files[2]).read() == PNG
+    assert b"".join(chunks_of(chats[0].messages[0].files[2])) == PNG
     assert (report.found, report.readable) == (2, 2)
 
 
@@ -294,7 +298,7 @@ def test_charts_of_python_belong_to_the_reply() -> None:
         ]
     )
     found = only(zipped({"conversations.json": [chat], "file-Plot.png": PNG}))
-    assert open_file(found.messages[1].files[0]).read() == PNG
+    assert b"".join(chunks_of(found.messages[1].files[0])) == PNG
     assert found.messages[1].ending is Ending.COMPLETE
 
 

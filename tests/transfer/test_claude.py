@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.transfer import open_file
+from chatapp.transfer import chunks_of
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 from tests.transfer.samples import claude_chat, claude_turn, json_file, only, outline, zipped
@@ -90,7 +90,7 @@ def test_extracted_text_is_a_file_and_others_are_missing() -> None:
         "files": [{"file_name": "c.png"}],
     }
     text, empty, image = only(json_file([claude_chat([message])])).messages[0].files
-    assert (text.name, text.media_type, open_file(text).read()) == (
+    assert (text.name, text.media_type, b"".join(chunks_of(text))) == (
         "a.pdf",
         "text/plain",
         b"\xc3\xa9",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatapp.transfer import Format, Report, SourceChat, detect, open_file, read
+from chatapp.transfer import Format, Report, SourceChat, chunks_of, detect, read
 from tests.support.chat_exports import PNG, write_zip
 
 MEGABYTES = 6
@@ -45,4 +45,4 @@ def test_everything_in_it_is_read(export: Path) -> None:
             for one in message.files
         ]
         assert files
-        assert {open_file(one).read() for one in files} == {PNG}
+        assert {b"".join(chunks_of(one)) for one in files} == {PNG}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatapp.transfer import SourceFeedback, open_file
+from chatapp.transfer import SourceFeedback, chunks_of
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 from tests.transfer.samples import (
@@ -220,10 +220,10 @@ def test_files_inside_the_json_can_be_opened() -> None:
     prompt = chat.messages[0]
     image, stored, note = prompt.files  # an image that is there twice counts once
     assert prompt.content == "Look"
-    assert open_file(image).read() == PNG
+    assert b"".join(chunks_of(image)) == PNG
     assert image.media_type == "image/png"
     assert stored.missing == "Open WebUI's export does not contain this file."
-    assert (note.name, open_file(note).read()) == ("n.md", b"# N")
+    assert (note.name, b"".join(chunks_of(note))) == ("n.md", b"# N")
 
 
 def test_a_system_message_becomes_the_system_prompt() -> None:

@@ -12,7 +12,7 @@ from django.test import AsyncClient, Client
 from chatapp.models import ChatSettings, Conversation, Feedback, Project, User
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.rounds import Round, RunState, ToolRun
-from chatapp.transfer import Format, SourceRound, SourceToolRun, open_file
+from chatapp.transfer import Format, SourceRound, SourceToolRun, chunks_of
 from chatapp.transfer.records import (
     OwnChat,
     OwnReply,
@@ -146,7 +146,7 @@ def test_images_are_found_in_archives_that_do_not_list_them() -> None:
     line = json.dumps(chat).encode() + b"\n"
     members = {"conversations.jsonl": line, "files.json": [], "images/r-0.png": b"picture"}
     [picture] = only(zipped(members)).messages[1].files
-    assert open_file(picture).read() == b"picture"
+    assert b"".join(chunks_of(picture)) == b"picture"
 
 
 def test_deleted_messages_and_chats_in_the_trash_are_left_out() -> None:
@@ -169,7 +169,7 @@ def test_the_personal_archive_has_the_files() -> None:
     members = {"conversations.jsonl": line, "files.json": index, "files/f-sky.txt": b"Vega"}
     file, expired = only(zipped(members)).messages[0].files
     assert (file.name, file.media_type, file.alt) == ("sky.txt", "text/plain", "A list")
-    assert open_file(file).read() == b"Vega"
+    assert b"".join(chunks_of(file)) == b"Vega"
     assert expired.missing == "The file had been deleted by the retention period."
     alone = only(BytesIO(line)).messages[0].files[0]
     assert "personal archive" in alone.missing

@@ -25,6 +25,13 @@ BUFFER_BYTES = 256 * 1024
 COPY_NAME = "import-{}.db"
 
 
+class PartLost(Exception):
+    """Raised when a part of an uploaded file can't be read.
+
+    Not an `OSError`, which would say that the person's file is damaged.
+    """
+
+
 class ImportFileQuerySet(models.QuerySet["ImportFile"]):
     def over(self) -> Self:
         return self.filter(changed_at__lt=timezone.now() - KEPT)
@@ -77,7 +84,7 @@ class ImportFile(models.Model):
         return [self.part_name(offset) for offset in range(0, end, self.part_bytes)]
 
     def open(self) -> io.BufferedReader:
-        """Open the whole file for reading. Reading raises `OSError` if a part is lost."""
+        """Open the whole file for reading, which raises `PartLost` if the storage fails."""
         return io.BufferedReader(_Parts(self), BUFFER_BYTES)
 
 
@@ -110,14 +117,20 @@ class _Parts(io.RawIOBase):
             return 0
         offset = self._position - self._position % self._file.part_bytes
         if self._part[0] != offset:
-            self._part = offset, storage.read(self._file.part_name(offset))
+            self._part = offset, self._read(offset)
         start = self._position - offset
         some = self._part[1][start : start + len(buffer)]
         if not some:
-            raise OSError("A part of the uploaded file is incomplete.")
+            raise PartLost("it is incomplete")
         buffer[: len(some)] = some
         self._position += len(some)
         return len(some)
+
+    def _read(self, offset: int) -> bytes:
+        try:
+            return storage.read(self._file.part_name(offset))
+        except OSError as error:
+            raise PartLost(str(error)) from error
 
 
 def known(keys: Collection[str]) -> set[str]:

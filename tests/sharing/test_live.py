@@ -318,6 +318,30 @@ async def test_deleted_messages_vanish_from_an_open_page(
     assert str(told.pk) not in frame
 
 
+async def test_a_reader_who_leaves_while_the_first_one_joins_cuts_nobody_off(
+    told: Message, alice: User, bobs: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = await shared_by(alice, told)
+    subscribing, is_subscribed = asyncio.Event(), asyncio.Event()
+
+    async def subscribe(_: int) -> None:
+        subscribing.set()
+        await is_subscribed.wait()
+
+    monkeypatch.setattr(worker().cluster.bus, "subscribe", subscribe)
+    first, second = (ReaderTab(bobs, token, head=told.pk, ending="complete") for _ in range(2))
+    await first.connect()
+    await subscribing.wait()
+    await second.connect()
+    await second.until("title")
+    await second.close()
+    is_subscribed.set()
+    await first.until("title")
+    await first.close()
+    assert len(worker().readers) == 0
+    assert not worker().viewers.showing(told.conversation_id).followers
+
+
 async def test_many_readers_are_served_by_one_view(
     tab: Tab, told: Message, alice: User, bobs: Client, upstream: FakeUpstream
 ) -> None:

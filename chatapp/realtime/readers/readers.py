@@ -52,14 +52,16 @@ class Readers:
 
     async def join(self, reader: Reader, link: SharedChat, head: UUID | None, ending: str) -> None:
         """Show the link's chat to a reader from now on."""
-        view = self._views.get(link.pk)
-        if view is None:
+        if view := self._views.get(link.pk):
+            self._places[reader] = view
+        else:
             view = self._views[link.pk] = SharedView(link, self._replies, self._cluster)
+            self._places[reader] = view  # before others can leave, or the view would be dropped
             self._viewers.follow(view, link.conversation_id)
             self._expire(link)
             await self._cluster.bus.subscribe(link.user_id)
-        self._places[reader] = view
-        await view.join(reader, head, ending)
+        if reader in self._places:  # it has not left meanwhile
+            await view.join(reader, head, ending)
 
     def leave(self, reader: Reader) -> None:
         view = self._places.pop(reader, None)

@@ -40,13 +40,13 @@ FOR_ADMINISTRATORS = (
     "This import has the chats of several people. It is for administrators, with a second factor "
     "if staff must have one."
 )
-NOT_NOW = "This can't be done any more. Look at what the import did below."
+NOT_NOW = "This can't be done any more. The page shows what the import has done."
 
 # What became of chats when an import was undone.
 UNDONE = {
-    DELETED: "Chats deleted again",
-    SHORTENED: "Chats without the added messages again",
-    CONTINUED: "Chats kept, because of what was written in them since",
+    DELETED: "Chats deleted",
+    SHORTENED: "Chats whose added messages were deleted",
+    CONTINUED: "Chats kept because they were continued",
     HELD: "Chats kept by a legal hold",
 }
 

@@ -44,7 +44,7 @@ def test_a_person_imports_their_chats_and_undoes_it(
     page.goto(report)
     page.get_by_text("Undo this import…").click()
     page.get_by_role("button", name="Undo the import").click()
-    expect(page.get_by_role("row", name="Chats deleted again")).to_contain_text("3")
+    expect(page.get_by_role("row", name="Chats deleted")).to_contain_text("3")
     expect(page.get_by_role("link", name="Bread")).to_have_count(0)
 
 
@@ -58,7 +58,7 @@ def test_a_file_that_is_no_export_gets_a_sentence(
     page.get_by_label("Your export").set_input_files(file)
     page.get_by_role("button", name="Upload").click()
     expect(page.get_by_text("This file isn't an export that can be read.")).to_be_visible()
-    page.get_by_role("button", name="Discard").click()
+    page.get_by_role("button", name="Choose another file").click()
     expect(page.get_by_text("None yet")).to_be_visible()
 
 
@@ -110,4 +110,4 @@ def test_an_administrator_imports_a_database_for_others(
     expect(hers.get_by_text("Prompt 0")).to_be_visible()
     page.get_by_text("Undo this import…").click()
     page.get_by_role("button", name="Undo the import").click()
-    expect(report.get_by_role("row", name=alice.username)).to_contain_text("deleted again: 1")
+    expect(report.get_by_role("row", name=alice.username)).to_contain_text("Chats deleted: 1")

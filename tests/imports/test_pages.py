@@ -63,11 +63,11 @@ def test_the_page_of_an_imported_chat_says_from_where_it_came_and_when(
 
 def test_an_import_that_is_being_cancelled_says_so(alice: User, alices: Client) -> None:
     job = Import.objects.create(user=alice, name="a.json", phase=Phase.STORING, state="running")
-    assert "Delete what was imported so far" in alices.get(job.get_absolute_url()).content.decode()
+    assert "delete what was imported so far" in alices.get(job.get_absolute_url()).content.decode()
     job.ask_to_cancel()
     page = alices.get(job.get_absolute_url()).content.decode()
     assert "Cancelling" in page
-    assert "Delete what was imported so far" not in page
+    assert "delete what was imported so far" not in page
 
 
 def test_the_preview_says_what_would_come(alices: Client) -> None:

@@ -3,6 +3,7 @@
 import { ask } from "./file-requests.js";
 
 const UNREADABLE = "The browser can't read this file any more. Choose it again.";
+const STOPPED = "You have stopped the upload. Choose Upload to go on where it stopped.";
 const FAILED = "The upload has stopped. Choose the same files again: it goes on where it stopped.";
 
 const form = document.getElementById("import-upload");
@@ -18,7 +19,7 @@ form.addEventListener("submit", async (event) => {
   if (!files.length || abort) return;
   abort = new AbortController();
   show(true);
-  const sentence = await upload(files, abort.signal).catch((error) => (error.name === "AbortError" ? "" : FAILED));
+  const sentence = await upload(files, abort.signal).catch((error) => (error.name === "AbortError" ? STOPPED : FAILED));
   abort = null;
   show(false);
   problem.textContent = sentence;
@@ -72,7 +73,9 @@ function draw(share) {
 }
 
 function show(isUploading) {
+  const hadFocus = document.activeElement === (isUploading ? submit : stop);
   shown.hidden = stop.hidden = !isUploading;
   submit.hidden = isUploading;
+  if (hadFocus) (isUploading ? stop : submit).focus(); // a hidden button loses the focus
   if (isUploading) problem.hidden = true;
 }

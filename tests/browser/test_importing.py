@@ -62,6 +62,29 @@ def test_a_file_that_is_no_export_gets_a_sentence(
     expect(page.get_by_text("None yet")).to_be_visible()
 
 
+def test_a_stopped_upload_says_how_to_go_on_and_keeps_the_focus(
+    sit_down: SitDown, server: Server, alice: Person, tmp_path: Path
+) -> None:
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps([gpt_turn()]))
+    page = sit_down(alice).context.new_page()
+    page.goto(f"{server.url}/imports/")
+    page.get_by_label("Your export").set_input_files(file)
+    parts = f"{server.url}/imports/files/*/part/"
+    page.route(parts, lambda route: None)  # never answered
+    upload, stop = (page.get_by_role("button", name=name) for name in ("Upload", "Stop"))
+    upload.press("Enter")
+    expect(stop).to_be_focused()
+    stop.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text(
+        "You have stopped the upload. Choose Upload to go on where it stopped."
+    )
+    expect(upload).to_be_focused()
+    page.unroute(parts)
+    upload.press("Enter")
+    expect(page.get_by_text("1 chat with 2 messages from ChatGPT")).to_be_visible()
+
+
 SET_ADDRESSES = """
 from chatapp.models import User
 for name in ("olive", {name!r}):

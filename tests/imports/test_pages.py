@@ -15,7 +15,7 @@ from pytest_django import Settings
 from chatapp.accounts.erasing import erase
 from chatapp.imports import previewing
 from chatapp.imports.uploads import STOPPED
-from chatapp.models import Conversation, Import, ImportFile, User
+from chatapp.models import Conversation, Import, ImportFile, User, index_some
 from chatapp.models.files import storage
 from chatapp.models.files.import_files import KEPT
 from chatapp.models.imports.imports import Phase
@@ -27,6 +27,7 @@ from tests.imports.uploading import (
     chat_of,
     database,
     imported,
+    longer,
     many,
     previewed,
     run_jobs,
@@ -95,6 +96,18 @@ def test_the_report_links_to_the_chats(alices: Client) -> None:
     chat = Conversation.objects.get()
     assert f'href="{chat.get_absolute_url()}"' in page
     assert "Undo this import" in page
+
+
+def test_the_report_says_so_while_search_does_not_find_all_of_it(alices: Client) -> None:
+    first = imported(alices, json_file([gpt_turn()]))
+    found_later = b"Search will find all of it in a few minutes."
+    assert found_later in alices.get(f"/imports/{first.pk}/").content
+    while index_some():
+        pass
+    assert found_later not in alices.get(f"/imports/{first.pk}/").content
+    second = imported(alices, json_file([longer()]))
+    assert found_later in alices.get(f"/imports/{second.pk}/").content
+    assert found_later not in alices.get(f"/imports/{first.pk}/").content
 
 
 def test_an_upload_goes_on_where_it_stopped(alices: Client, settings: Settings) -> None:

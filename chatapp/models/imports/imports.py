@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from chatapp.models import audit
 from chatapp.models.accounts.users import User, address_key
+from chatapp.models.conversations.messages import Message
 from chatapp.models.files.import_files import KEPT, ImportFile, ImportFileQuerySet
 from chatapp.models.platform.jobs import UNENDED, Job, JobFailed, JobState
 
@@ -131,6 +132,16 @@ class Import(Job):
     def all_messages(self) -> "models.QuerySet[ImportedMessages]":
         """What it added to chats, also what its parts did."""
         return ImportedMessages.objects.filter(self._is_of_this)
+
+    @property
+    def is_being_indexed(self) -> bool:
+        """Whether search does not find all of its messages yet."""
+        added = self.all_messages.filter(
+            chat=models.OuterRef("conversation"),
+            first__lte=models.OuterRef("sequence"),
+            last__gte=models.OuterRef("sequence"),
+        )
+        return Message.objects.filter(models.Exists(added), indexed_at=None).exists()
 
     @property
     def _is_of_this(self) -> models.Q:

@@ -160,7 +160,7 @@ def delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete an export that has ended, with its file."""
     found = _own(request, pk)
     if found.is_unended:
-        messages.info(request, "This export is being made. Cancel it first.")
+        messages.info(request, "This export is being prepared. Cancel it first.")
     else:
         found.discard()
         messages.info(request, "Deleted.")

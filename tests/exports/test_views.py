@@ -110,7 +110,7 @@ def test_a_large_export_is_made_in_the_background(alices: Client, stars: Convers
     export = ChatExport.objects.get()
     assert (export.format, export.chats, export.with_files) == ("html", [str(stars.pk)], True)
     page = alices.get("/exports/").text
-    assert "Your export is being made" in page
+    assert "Your export is being prepared" in page
     assert alices.get(f"/exports/{export.pk}/progress/").json()["state"] == "waiting"
     assert alices.get(f"/exports/{export.pk}/download/").status_code == 404
 

@@ -1,7 +1,7 @@
 """The pages of shared links: what they show, to whom, and what they never do."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -19,6 +19,7 @@ from chatapp.models import (
     SharedChat,
     User,
 )
+from chatapp.rendering.fragments.words import day
 from chatapp.sharing import access
 from tests.sharing.conftest import Shared
 from tests.support.attaching import attached_to
@@ -68,6 +69,17 @@ def test_a_live_view_shows_the_branch_that_the_owner_reads(
     Message.objects.filter(pk=turns[2].pk).update(deleted_at=timezone.now())
     Message.objects.filter(pk=turns[3].pk).update(deleted_at=timezone.now())
     assert "And red in the evening?" not in page(bobs, token)
+
+
+def test_a_live_view_says_when_an_imported_chat_was_begun(
+    shared: Shared, turns: list[Message], chat: Conversation, bob: User, bobs: Client
+) -> None:
+    token = shared(bob)
+    begun_at = datetime(2025, 10, 9, tzinfo=UTC)
+    Message.objects.filter(pk=turns[0].pk).update(created_at=begun_at)
+    assert f"Started {day(chat.created_at)}." in " ".join(page(bobs, token).split())
+    Conversation.objects.filter(pk=chat.pk).update(imported_from="chatgpt")
+    assert "Started 9 Oct 2025." in " ".join(page(bobs, token).split())
 
 
 def test_only_named_people_may_open_a_link(

@@ -83,7 +83,7 @@ def test_a_member_reads_all_parts_of_a_chat(
     answer = bobs.get(shared.at())
     page = parse(answer.content.decode())
     assert page.find("h1", id="title").text == "Mildew"
-    for text in ("Which?", "Black spot", "Thinking of roses", "A chat of alice", "Roses"):
+    for text in ("Which?", "Black spot", "Thinking of roses", "A chat by alice", "Roses"):
         assert text in page.text
     assert "secretive" not in answer.content.decode()
     assert answer.headers["Cache-Control"] == "no-store"

@@ -115,7 +115,9 @@ class Conversation(Titled, Askable, Branched, Erasable):
 
     @property
     def begun_at(self) -> datetime:
-        """When its first message was written, which may be long before an import created it."""
+        """When it was begun, which may be long before an import created it."""
+        if not self.imported_from:
+            return self.created_at
         first = self.messages.aggregate(first=models.Min("created_at"))["first"]
         return first or self.created_at
 

@@ -309,7 +309,7 @@ async def test_sigterm_saves_the_running_reply_and_exits_with_0(
             page = Page(client.get(visitor.path).text)
         assert page.reply().attributes["data-ending"] == "interrupted"
         assert page.region("answer").strip() == "Half of"
-        assert "restarted" in page.reply().text
+        assert "a restart of the server" in page.reply().text
 
 
 async def test_a_reply_may_finish_in_time_after_sigterm(

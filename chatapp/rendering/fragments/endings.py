@@ -39,7 +39,7 @@ CALM = {
     Ending.REFUSED: "The model declined to answer.",
     Ending.STOPPED: "Stopped.",
     Ending.ABANDONED: "Stopped when you closed the tab.",
-    Ending.INTERRUPTED: "The server was restarted while this reply was being written.",
+    Ending.INTERRUPTED: "This reply was interrupted, for example by a restart of the server.",
     Ending.OVER_BUDGET: "A limit was reached, so the reply was stopped. The text so far has been "
     "saved. “Your limits” in your preferences shows which limit, and when it resets.",
 }

@@ -19,12 +19,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='installation',
             name='allows_public_links',
-            field=models.BooleanField(db_default=False, default=False, help_text="Anyone who gets such a link can read what it shows. While this is off, such links that exist already don't work.", verbose_name='people may share chats by links that work without signing in'),
+            field=models.BooleanField(db_default=False, default=False, help_text="Anyone who gets such a link can read what it shows. While this is off, existing links of this kind don't work.", verbose_name='people may share chats by links that work without signing in'),
         ),
         migrations.AddField(
             model_name='installation',
             name='share_days',
-            field=models.PositiveSmallIntegerField(blank=True, help_text='Without a number, people may share chats until they stop it.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(3650)], verbose_name='most days that a link to a chat works'),
+            field=models.PositiveSmallIntegerField(blank=True, help_text='Leave it empty to allow links that work until they are revoked.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(3650)], verbose_name='maximum number of days that a link to a chat works'),
         ),
         migrations.CreateModel(
             name='SharedChat',

@@ -114,11 +114,11 @@ def test_one_model_has_its_own_and_the_controls_are_for_all(
     panel = open_panel(tab)
     whose = panel.get_by_label("Settings for")
     whose.select_option(PLAIN)
-    expect(panel).to_contain_text("What you don't change here")
+    expect(panel).to_contain_text("change here is the same as for all models")
     panel.get_by_label("Reasoning effort").select_option("low")
     expect(effort(tab)).to_have_value("")
     effort(tab).select_option("High effort")  # the panel shows all models, and follows
-    expect(panel).not_to_contain_text("What you don't change here")
+    expect(panel).not_to_contain_text("change here is the same as for all models")
     expect(panel.get_by_label("Reasoning effort")).to_have_value("high")
     expect(effort(tab)).to_have_value("high")
     whose.select_option(label=f"{PLAIN} (own settings)")
@@ -142,7 +142,7 @@ def test_one_model_has_its_own_and_the_controls_are_for_all(
     assert bodies[PLAIN]["temperature"] == 0.9
 
     whose.select_option(label=LARGE)
-    expect(panel).to_contain_text("What you don't change here")
+    expect(panel).to_contain_text("change here is the same as for all models")
     panel.get_by_label("Reasoning effort").select_option("xhigh")
     panel.get_by_role("button", name="Save").click()
     expect(panel.get_by_role("status")).to_contain_text("Saved.")

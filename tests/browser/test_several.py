@@ -90,7 +90,7 @@ def give_own_temperature(tab: Tab, name: str, temperature: str) -> None:
     expect(chosen).to_be_visible()
     chosen.focus()
     chosen.select_option(name)
-    expect(panel).to_contain_text("What you don't change here is as for all models.")
+    expect(panel).to_contain_text("change here is the same as for all models.")
     expect(chosen).to_be_focused()
     expect_accessible(tab.page)
     expect(panel.get_by_label("System prompt")).to_have_value("Rhyme.")

@@ -26,7 +26,7 @@ def test_a_member_reads_a_chat_and_goes_on_with_a_copy_until_the_owner_removes_t
 
     expect(projects(his)).to_have_text("Roses")  # without a reload
     projects(his).click()
-    expect(his.page.get_by_text("All members read the chats that you add")).to_be_visible()
+    expect(his.page.get_by_text("All members can read the chats that you add")).to_be_visible()
     his.page.get_by_role("link", name=f"Which roses climb? {alice.username}").click()
     expect(his.page.get_by_role("article")).to_contain_text("Packets in flight")
     expect(his.page.get_by_role("textbox")).to_have_count(0)

@@ -154,15 +154,15 @@ class Installation(models.Model):
         "people may share chats by links that work without signing in",
         default=False,
         db_default=False,
-        help_text="Anyone who gets such a link can read what it shows. While this is off, such "
-        "links that exist already don't work.",
+        help_text="Anyone who gets such a link can read what it shows. While this is off, "
+        "existing links of this kind don't work.",
     )
     share_days = models.PositiveSmallIntegerField(
-        "most days that a link to a chat works",
+        "maximum number of days that a link to a chat works",
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(3650)],
-        help_text="Without a number, people may share chats until they stop it.",
+        help_text="Leave it empty to allow links that work until they are revoked.",
     )
     sharing_groups = models.ManyToManyField(Group, related_name="+", blank=True)
 

@@ -1,6 +1,7 @@
 """The form with which a person shares a chat."""
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.contrib.auth.models import Group
@@ -9,12 +10,17 @@ from chatapp.accounts.people_fields import PeopleField
 from chatapp.models import Conversation, Installation, User
 from chatapp.models.accounts.audiences import EVERYONE
 from chatapp.models.library.sharing import groups_to_share_with
+from chatapp.models.refusals import Refused
 from chatapp.models.sharing.shared_chats import PUBLIC, Audience, Share, ShareOptions
 
 NAMED, ALL, WORLD = "named", "everyone", "public"
 DAYS = {1: "After a day", 7: "After 7 days", 30: "After 30 days"}
 NEVER = 0
 MISSING = "Name at least one person or choose a group."
+SEVERAL = (
+    "This chat ends with several answers side by side. Choose “Share up to here” in the menu of "
+    "one of them, or share the chat as it goes on, which shows all of them."
+)
 PARTS = {
     "shows_reasoning": "Reasoning",
     "shows_tools": "Tool calls and their results",
@@ -60,8 +66,11 @@ class ShareForm(forms.Form):
             self.add_error("people", MISSING)
         return cleaned
 
-    def share(self, conversation: Conversation, last: Any) -> Share:
-        """Return the request; `last` is the message that a snapshot ends with."""
+    def share(self, conversation: Conversation, last: UUID | None) -> Share:
+        """Return the request; a snapshot ends with `last`, or with the end of the chat.
+
+        Raises `Refused`.
+        """
         cleaned = self.cleaned_data
         who, options = cleaned["who"], {name: cleaned[name] for name in PARTS}
         audience = Audience(
@@ -70,7 +79,7 @@ class ShareForm(forms.Form):
             is_everyone=who == ALL,
             is_public=who == WORLD,
         )
-        message = None if cleaned["live"] else last
+        message = None if cleaned["live"] else last or _end_of(conversation)
         days = cleaned["days"] or None
         return Share(conversation.pk, audience, message, ShareOptions(**options), days)
 
@@ -82,6 +91,13 @@ class ShareForm(forms.Form):
         field = self.fields[name]
         assert isinstance(field, forms.ChoiceField)
         field.choices = choices
+
+
+def _end_of(conversation: Conversation) -> UUID | None:
+    standing = conversation.standing()
+    if standing.together:
+        raise Refused(SEVERAL)
+    return standing.leaf
 
 
 def _days(most: int | None) -> list[tuple[int, str]]:

@@ -34,7 +34,7 @@ def share(request: HttpRequest, pk: UUID) -> HttpResponse:
     link = token = None
     if form.is_valid():
         try:
-            wanted = form.share(conversation, message or conversation.standing().leaf)
+            wanted = form.share(conversation, message)
             link, token = wanted.store(request.user)
         except Refused as refused:
             form.add_error(None, str(refused))

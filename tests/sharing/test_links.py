@@ -24,6 +24,7 @@ from chatapp.models.conversations.rounds import Round, RunState, ToolRun
 from tests.sharing.conftest import Shared
 from tests.support.attaching import attached_to
 from tests.support.pictures import WEBP, png
+from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 IMAGE = png(2, 2)
@@ -210,6 +211,35 @@ def test_a_copy_with_tools_has_no_reasoning_and_no_usage_of_their_rounds(
         token = shared(bob, message=turns[1], shows_tools=True, shows_reasoning=with_reasoning)
         reply = copied(bobs, token).messages.get(role="assistant")
         assert reply.earlier_rounds == [expected.as_record()]
+
+
+@pytest.fixture
+def side_by_side(chat: Conversation, turns: list[Message]) -> list[Message]:
+    """Two answers of two models to a third prompt."""
+    gateway = turns[1].upstream
+    assert gateway
+    asked = chat.ask(uuid4(), "Green?", turns[3].pk, gateway, "m", uuid4(), others=[(gateway, "n")])
+    for number, reply in enumerate(asked[1:]):
+        end(reply, reply_of(f"Answer {number}"))
+    return list(asked[1:])
+
+
+def test_a_snapshot_never_ends_before_answers_that_stand_side_by_side(
+    alices: Client, bobs: Client, side_by_side: list[Message], chat: Conversation, bob: User
+) -> None:
+    assert "several answers side by side" in made(alices, chat, people="bob", live="")
+    assert not SharedChat.objects.exists()
+    token = made(alices, chat, message=str(side_by_side[1].pk), people="bob", live="")
+    page = bobs.get(f"/s/{token}/").content.decode()
+    assert "Answer 1" in page
+    assert "Answer 0" not in page
+
+
+def test_a_copy_has_all_answers_that_stand_side_by_side(
+    bobs: Client, shared: Shared, side_by_side: list[Message], bob: User
+) -> None:
+    copy = copied(bobs, shared(bob))
+    assert [one.content for one in copy.standing().newest().beside] == ["Answer 0", "Answer 1"]
 
 
 def test_only_readers_can_copy(

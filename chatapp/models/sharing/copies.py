@@ -15,7 +15,7 @@ from django.db import transaction
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import audit
 from chatapp.models.accounts.users import User
-from chatapp.models.conversations import branches, storage
+from chatapp.models.conversations import storage
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.forks import STREAMS, Copying, sizes_of, steps_of
@@ -38,13 +38,12 @@ def begin_copy(link: SharedView, user: User, hourly: TokenBucket) -> "SharedCopy
 
     `hourly` counts the bytes that they may still store now. Raises `Refused`.
     """
-    last = shared_threads.last(link)
-    path = branches.ancestors(last, branches.ANY)[::-1] if last else []
+    path, leaf = shared_threads.whole(link)
     present = Message.objects.filter(pk__in=path, deleted_at=None).in_bulk()
     ids = [pk for pk in path if pk in present]
     if not ids:
         raise NotHere
-    if present[ids[-1]].is_streaming:
+    if any(present[pk].is_streaming for pk in ids):
         raise Refused(STREAMS)
     sizes = sizes_of(ids, {})
     storage.take_room(user, sum(sizes), hourly)
@@ -57,7 +56,7 @@ def begin_copy(link: SharedView, user: User, hourly: TokenBucket) -> "SharedCopy
         titled_by=source.titled_by,
         is_temporary=True,
         stored_bytes=sum(sizes),
-        active_leaf=copies[ids[-1]],
+        active_leaf=copies[leaf if leaf and leaf in present else ids[-1]],
     )
     conversation.begin()
     audit.record(link.COPIED, actor=user, about=source)

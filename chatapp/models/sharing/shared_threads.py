@@ -43,9 +43,11 @@ def before(link: SharedView, message: UUID) -> ThreadPage:
     return branch.before(message)
 
 
-def last(link: SharedView) -> UUID | None:
-    """Return the last message of the branch, which a copy of it ends with."""
-    return _branch(link).leaf
+def whole(link: SharedView) -> tuple[list[UUID], UUID | None]:
+    """Return the ids of all messages that are shown, parents first, and the last of the branch."""
+    branch = _branch(link)
+    path = branches.ancestors(branch.end.pk, branches.ANY)[::-1] if branch.end else []
+    return [*path, *(one.pk for one in branch.together[1:])], branch.leaf
 
 
 def attachment_of(link: SharedView, pk: UUID) -> Attachment:

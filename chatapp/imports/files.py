@@ -4,6 +4,7 @@ Files of prompts become attachments, and images of replies become `ReplyImage`s.
 """
 
 import logging
+import re
 import tempfile
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -98,7 +99,7 @@ class FileReader:
         try:
             content, size = self._content(file)
         except (Unreadable, Refused) as error:
-            reasons.add(str(error), title)
+            reasons.add(_without_advice(str(error)), title)
             return
         except Damaged as error:
             logger.info("A file of an import can't be read: %s", error)
@@ -180,3 +181,9 @@ class FileReader:
         if 1 <= first <= last <= content.page_count:
             attachment.first_page, attachment.last_page = pages
         attachment.tokens = tokens_of(attachment.parts())
+
+
+def _without_advice(refusal: str) -> str:
+    """Leave out the sentences of a refusal that say how to attach the file again."""
+    sentences = re.split(r"(?<=\.) ", refusal)
+    return " ".join(one for one in sentences if "attach" not in one.lower())

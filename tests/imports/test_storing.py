@@ -159,7 +159,7 @@ def test_files_are_read_as_uploads_are(alice: User, alices: Client) -> None:
     assert ReplyImage.objects.get().message.extras.image_count == 1
     reasons = job.result["reasons"]
     assert [count for count, _ in reasons.values()] == [1, 1]
-    assert any("damaged" in sentence for sentence in reasons)
+    assert "This image file is damaged or incomplete." in reasons
     assert "The export does not contain this file." in reasons
 
 

@@ -62,7 +62,8 @@ function end() {
   document.getElementById("shared").replaceChildren();
   document.title = "No longer shared";
   const note = document.createElement("p");
-  Object.assign(note, { textContent: "This is no longer shared.", role: "alert" });
+  const sentence = "This is no longer shared. Ask the person who shared it for a new link.";
+  Object.assign(note, { textContent: sentence, role: "alert" });
   document.getElementById("shared").append(note);
   document.getElementById("shared-copy")?.remove();
 }

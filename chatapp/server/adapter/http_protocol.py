@@ -146,6 +146,8 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
                 return
             super().rawDataReceived(data[start : start + PIECE_BYTES])
         if self._handlingRequest and any(one.strip(b"\r\n") for one in self._dataBuffer):
+            if self.requests[0].is_written and not self._waitingForTransport:
+                return  # the client has the whole response, so `requestDone` reads the next request
             # Pipelining isn't supported: a client that doesn't read could queue any number of
             # responses. Close the connection after this one.
             self.persistent = False
@@ -190,10 +192,14 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         if self._waitingForTransport:
             # Read no other request before the client has read this response.
             self._networkProducer.pauseProducing()
+        early = b"".join(self._dataBuffer)
+        self._dataBuffer.clear()
         super().requestDone(request)
         is_read = not self._waitingForTransport and self.persistent
         self.setTimeout(IDLE_SECONDS if is_read else TAKING_SECONDS)
         self._is_idle = True
+        if self.persistent and early.strip(b"\r\n"):
+            self.dataReceived(early)
 
     def resumeProducing(self) -> None:
         super().resumeProducing()
@@ -253,6 +259,13 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
     def __init__(self, *args: Any, **options: Any) -> None:
         # Otherwise Twisted would parse forms too, in the event loop.
         super().__init__(*args, **options, parsePOSTFormSubmission=False)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the client can tell that it has the whole response, which may not be finished."""
+        lengths = self.responseHeaders.getRawHeaders(b"Content-Length")
+        is_whole = bool(lengths) and self.sentLength >= int(lengths[0])
+        return bool(self.startedWriting) and (self.method == b"HEAD" or is_whole)
 
     def handleContentChunk(self, data: bytes) -> None:
         if self.channel.is_refused:

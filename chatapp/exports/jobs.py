@@ -7,15 +7,13 @@ from tempfile import TemporaryFile
 from django.conf import settings
 
 from chatapp.exports.writing import chats_of, written
-from chatapp.models import ChatExport, User
+from chatapp.models import ChatExport
 from chatapp.models.files import storage
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.realtime.worker import jobs
 
 STEP_SECONDS = 0.03
-LOOK_SECONDS = 1.0  # between checks whether the person may still sign in
 UNSTORED = "The storage of files failed. Try again later, or tell your administrator."
-DEACTIVATED = "The account was deactivated."
 EMPTY = "There are no chats to export any more."
 
 
@@ -33,28 +31,19 @@ def run(export: ChatExport) -> Iterator[None]:
     suffix, pieces = written(export, chats, on_chat)
     try:
         with TemporaryFile(dir=settings.DATA_DIR) as file:  # `/tmp` may be memory
-            until, look_at = 0.0, 0.0
+            until = 0.0
             for piece in pieces:
                 file.write(piece)
-                now = time.monotonic()
-                if now > look_at:
-                    _check_person(export)
-                    look_at = now + LOOK_SECONDS
-                if now > until:
+                if time.monotonic() > until:
                     yield
                     until = time.monotonic() + STEP_SECONDS
             size = file.tell()
             file.seek(0)
-            _check_person(export)
+            jobs.check_person(export)
             storage.replace_file(export.stored_name, file)
     except OSError as error:
         raise JobFailed(UNSTORED) from error
     export.store_size(suffix, size)
-
-
-def _check_person(export: ChatExport) -> None:
-    if not User.objects.filter(pk=export.user_id, is_active=True).exists():
-        raise JobFailed(DEACTIVATED)
 
 
 jobs.register(ChatExport, run)

@@ -2,7 +2,8 @@
 
 The code that runs a kind of job is in a higher layer and registers itself. It is a generator that
 yields after each step of at most a few hundredths of a second. The generator is closed when the
-process stops, when the job is cancelled, or when another process has taken it up.
+process stops, when the job is cancelled, when its person is deactivated, or when another process
+has taken it up.
 """
 
 import logging
@@ -23,15 +24,19 @@ from django.db import (
 )
 
 from chatapp.db.connections import unpooled_connection
+from chatapp.models import User
 from chatapp.models.platform.jobs import Job, JobFailed, JobLost, claim
 
 logger = logging.getLogger(__name__)
 
 THREADS = 2
 LOOK_SECONDS = 5.0  # between checks for jobs that other processes left
-SAVE_SECONDS = 0.5  # between checks whether the job was cancelled or lost; these save the progress
+# Between checks whether the job was cancelled or lost, or its person deactivated; they save the
+# progress.
+SAVE_SECONDS = 0.5
 STOP_SECONDS = 10.0
 BROKEN = "Something went wrong on the server. Try again, or tell your administrator."
+DEACTIVATED = "The account was deactivated."
 
 Steps = Callable[[Any], Iterator[None]]
 kinds: dict[type[Job], Steps] = {}
@@ -129,12 +134,13 @@ class Jobs:
 
     def _take(self, job: Job, steps: Iterator[None]) -> bool:
         """Take the steps one by one; return whether they have all been taken."""
-        saved_at = time.monotonic()
+        saved_at = float("-inf")
         try:
             for _ in steps:
                 now = time.monotonic()
                 if now - saved_at > SAVE_SECONDS:
                     job.advance()
+                    check_person(job)
                     saved_at = now
                 if self._stopping.is_set():
                     return False
@@ -143,3 +149,9 @@ class Jobs:
             if close := getattr(steps, "close", None):
                 close()
         return True
+
+
+def check_person(job: Job) -> None:
+    """Raise `JobFailed` if the person whose job it is has been deactivated."""
+    if not User.objects.filter(pk=job.user_id, is_active=True).exists():
+        raise JobFailed(DEACTIVATED)

@@ -10,7 +10,7 @@ from django.db import OperationalError, transaction
 from chatapp.models import Process, User
 from chatapp.models.platform.jobs import Job, JobFailed, JobLost, JobState
 from chatapp.realtime.worker import jobs
-from chatapp.realtime.worker.jobs import BROKEN, Jobs, Steps
+from chatapp.realtime.worker.jobs import BROKEN, DEACTIVATED, Jobs, Steps
 from tests.support.errands import Errand, errands  # noqa: F401 - a fixture
 
 PATIENCE = 60.0  # s
@@ -126,6 +126,26 @@ def test_a_process_that_lost_its_job_stops_and_changes_nothing(
     job.refresh_from_db()
     assert (job.state, job.run_by, job.done) == (JobState.RUNNING, other.pk, 2)
     assert ended == [job.pk]
+
+
+def test_a_job_stops_when_its_person_is_deactivated(
+    alice: User,
+    here: Jobs,
+    errands: Kinds,  # noqa: F811
+) -> None:
+    def steps(job: Errand) -> Iterator[None]:
+        job.done = 1
+        yield
+        User.objects.filter(pk=alice.pk).update(is_active=False)
+        yield
+        job.done = 2
+        yield
+
+    errands[Errand] = steps
+    job = Errand.objects.create(user=alice)
+    here.run_all()
+    job.refresh_from_db()
+    assert (job.state, job.problem, job.done) == (JobState.FAILED, DEACTIVATED, 1)
 
 
 def test_a_process_that_lost_its_job_cannot_lock_it(alice: User, errands: Kinds) -> None:  # noqa: F811

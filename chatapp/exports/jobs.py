@@ -1,5 +1,6 @@
 """Makes large exports in the background."""
 
+import logging
 import time
 from collections.abc import Iterator
 from tempfile import TemporaryFile
@@ -11,6 +12,8 @@ from chatapp.models import ChatExport
 from chatapp.models.files import storage
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.realtime.worker import jobs
+
+logger = logging.getLogger(__name__)
 
 STEP_SECONDS = 0.03
 UNSTORED = "The storage of files failed. Try again later, or tell your administrator."
@@ -42,6 +45,7 @@ def run(export: ChatExport) -> Iterator[None]:
             jobs.check_person(export)
             storage.replace_file(export.stored_name, file)
     except OSError as error:
+        logger.error("An export can't be stored: %s", error)
         raise JobFailed(UNSTORED) from error
     export.store_size(suffix, size)
 

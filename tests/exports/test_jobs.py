@@ -151,7 +151,7 @@ def test_an_export_of_nothing_fails_with_a_sentence(
 
 
 def test_a_storage_that_fails_is_reported(
-    export: ChatExport, monkeypatch: pytest.MonkeyPatch
+    export: ChatExport, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(name: str, file: object) -> None:
         raise OSError("full")
@@ -160,3 +160,4 @@ def test_a_storage_that_fails_is_reported(
     run_here()
     export.refresh_from_db()
     assert (export.state, export.problem) == ("failed", jobs.UNSTORED)
+    assert "An export can't be stored: full" in caplog.messages

@@ -3,16 +3,14 @@
 from uuid import UUID, uuid5
 
 from chatapp.imports.figures import Result
-from chatapp.imports.rows import NAMESPACE
+from chatapp.imports.rows import NAMESPACE, project_name
 from chatapp.models import Conversation, Import, Project
 from chatapp.models.conversations.folders import MAX_PINNED
-from chatapp.models.conversations.projects import MAX_NAME_LENGTH, MAX_PROJECTS
+from chatapp.models.conversations.projects import MAX_PROJECTS
 from chatapp.transfer import SourceChat
-from chatapp.transfer.values import line
 
 TOO_MANY_PROJECTS = f"You have {MAX_PROJECTS} projects, which is the most, so it is in none."
 TOO_MANY_PINNED = f"You have {MAX_PINNED} pinned chats, which is the most, so it isn't pinned."
-UNNAMED = "Imported project {}"
 
 
 class Filing:
@@ -39,8 +37,7 @@ class Filing:
         own = Project.objects.filter(user=self._job.user_id)
         if own.filter(pk=key).exists():
             return key
-        name = chat.folder or UNNAMED.format(len(self._result.projects) + 1)
-        name = line(name, MAX_NAME_LENGTH)
+        name = project_name(chat)
         if named := own.filter(name=name).first():
             return named.pk
         if own.count() >= MAX_PROJECTS:

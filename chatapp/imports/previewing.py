@@ -8,7 +8,13 @@ from uuid import UUID
 from chatapp.imports.exports import Ownership, opened
 from chatapp.imports.figures import Preview, count_parts
 from chatapp.imports.people import Tally
-from chatapp.imports.rows import bytes_of, chat_key, request_bytes, settings_bytes
+from chatapp.imports.rows import (
+    bytes_of,
+    chat_key,
+    project_name,
+    request_bytes,
+    settings_bytes,
+)
 from chatapp.models import Conversation, Import, ImportedChat, User
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.transfer import Report, Skipped, SourceChat, read
@@ -123,7 +129,7 @@ def _count(figures: Preview, chat: SourceChat) -> None:
         figures.reasons.add(note, chat.title)
     figures.add_dates(chat.created_at, chat.updated_at)
     if chat.folder or chat.folder_id:
-        figures.count_folder(chat.folder or chat.folder_id)
+        figures.count_folder(project_name(chat))
     for message in chat.messages:
         figures.thumbs_down += bool(message.feedback and message.feedback.rating == "down")
         for file in message.files:

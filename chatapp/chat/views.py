@@ -38,6 +38,7 @@ from chatapp.models import (
     permitted,
 )
 from chatapp.models.billing.quota_usage import quota_usages, warning
+from chatapp.models.files.attachments import drafted_files
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments
 from chatapp.upstream.wire.composer_parameters import Controls
@@ -151,8 +152,7 @@ def meter_figures(
 
 def _draft(person: User, conversation: Conversation | None) -> dict[str, object]:
     """Return the context of the files that wait in the composer."""
-    drafted = person.attachments.drafted(conversation.pk if conversation else None)
-    return {"attachments": list(drafted.for_chips())}
+    return {"attachments": drafted_files(person, conversation.pk if conversation else None)}
 
 
 def _used_tokens(

@@ -17,6 +17,7 @@ from django.db import models
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from chatapp.db.statements import Query
 from chatapp.models.accounts.users import User
 from chatapp.models.files import storage
 from chatapp.models.files.contents import PLAIN_TEXT, FileContent, tokens_of
@@ -282,6 +283,13 @@ def copy_attachments(
     Attachment.objects.bulk_create(copied)
 
 
+def drafted_files(user: User, conversation: uuid.UUID | None) -> list[Attachment]:
+    """Return the files in a person's draft, see `drafted`, with what their chips show."""
+    if conversation is None:
+        return _DRAFTED_NEW.all(user.pk)
+    return _DRAFTED.all(user.pk, conversation)
+
+
 def count_present(messages: Collection[uuid.UUID]) -> int:
     """Return how many files of these messages have not expired."""
     return Attachment.objects.filter(message__in=messages, file__isnull=False).count()
@@ -305,3 +313,15 @@ def shown_by_message(messages: Collection[uuid.UUID]) -> dict[uuid.UUID, list[At
         assert attachment.message_id
         shown[attachment.message_id].append(attachment)
     return shown
+
+
+_DRAFTED = Query(
+    lambda user, conversation: (
+        Attachment.objects.filter(user=user).drafted(conversation).for_chips()
+    ),
+    User._meta.pk,
+    Attachment._meta.pk,
+)
+_DRAFTED_NEW = Query(
+    lambda user: Attachment.objects.filter(user=user).drafted(None).for_chips(), User._meta.pk
+)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from django.db import models
 
+from chatapp.db.statements import Query
+
 
 class Suggestion(models.Model):
     MAX_SHOWN = 8
@@ -25,7 +27,7 @@ class Suggestion(models.Model):
 
     @classmethod
     def shown(cls) -> list[str]:
-        return list(cls.objects.values_list("text", flat=True)[: cls.MAX_SHOWN])
+        return [one.text for one in _SHOWN.all()]
 
     @classmethod
     def stored(cls) -> list[str]:
@@ -38,3 +40,6 @@ class Suggestion(models.Model):
         cls.objects.all().delete()
         rows = [Suggestion(text=text, position=number) for number, text in enumerate(texts)]
         Suggestion.objects.bulk_create(rows)
+
+
+_SHOWN = Query(lambda: Suggestion.objects.only("text")[: Suggestion.MAX_SHOWN])

@@ -138,7 +138,7 @@ class PromptForm(AskForm):
     project = forms.UUIDField(required=False)  # of a new conversation
     others = ModelsField(required=False)  # more models to reply side by side, one per line
     preset = forms.UUIDField(required=False)  # of a new conversation
-    settings: SettingsForm  # of a new conversation; set by `clean`
+    settings: SettingsForm | None = None  # of a new conversation; set by `clean`
 
     @property
     def chosen_models(self) -> list[ModelChoice]:
@@ -160,9 +160,10 @@ class PromptForm(AskForm):
         message, files = (self.cleaned_data.get(name) for name in ("message", "attached"))
         if not (message or files or "message" in self.errors):
             self.add_error("message", NO_MESSAGE)
-        self.settings = SettingsForm({} if self.cleaned_data.get("conversation") else self.data)
-        for sentences in self.settings.errors.values():
-            self.add_error(None, sentences)
+        if not self.cleaned_data.get("conversation"):
+            self.settings = SettingsForm(self.data)
+            for sentences in self.settings.errors.values():
+                self.add_error(None, sentences)
 
     def parsed(self, model: ModelChoice, *others: ModelChoice) -> Prompt:
         clean = self.cleaned_data
@@ -177,7 +178,7 @@ class PromptForm(AskForm):
             others=others,
             files=clean["attached"],
             preset=clean["preset"],
-            **self.settings.own_settings,
+            **(self.settings.own_settings if self.settings else {}),
         )
 
 

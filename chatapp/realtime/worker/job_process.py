@@ -113,8 +113,9 @@ class JobProcess:
                     ours.shutdown(SHUT_WR)
             logger.info("Background jobs run in process %d", self._process.pid)
             try:
-                for line in lines:
-                    self._list_changed(int(line))
+                with suppress(ConnectionResetError):  # it ended before it read everything
+                    for line in lines:
+                        self._list_changed(int(line))
             finally:
                 with self._changes:
                     self._connection = None

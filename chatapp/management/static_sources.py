@@ -1,7 +1,8 @@
 """Whether the collected static files are up to date with their sources.
 
-A fingerprint of the sources (names, sizes, times) is stored next to the collected files: checking
-it takes milliseconds, while collecting takes seconds. Any difference counts, newer or older.
+A fingerprint of the sources is stored next to the collected files: comparing it takes
+milliseconds, while collecting takes seconds. Times don't count, because a copy of the sources, such
+as a layer of an image, may have other ones.
 """
 
 import hashlib
@@ -38,8 +39,8 @@ def fingerprint() -> str:
 def _sources() -> Iterator[str]:
     for finder in get_finders():
         for path, storage in finder.list([]):
-            status = Path(storage.path(path)).stat()
-            yield f"{path} {status.st_size} {status.st_mtime_ns}"
+            content = Path(storage.path(path)).read_bytes()
+            yield f"{path} {hashlib.sha256(content).hexdigest()}"
 
 
 def _fingerprint_file() -> Path:

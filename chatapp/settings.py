@@ -165,7 +165,7 @@ SQLITE = {
 }
 # Short timeouts, so that a database outage is reported within seconds and nothing hangs.
 POSTGRESQL = {
-    "ENGINE": "django.db.backends.postgresql",
+    "ENGINE": "chatapp.db.postgresql",
     "CONN_HEALTH_CHECKS": True,
     "OPTIONS": {
         "connect_timeout": 3,

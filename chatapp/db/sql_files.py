@@ -1,7 +1,7 @@
 """SQL in files of its own, one for each database, in a folder `sql` beside the module that runs it.
 
-Triggers and full-text indexes are created after every `migrate` and not by a migration: on SQLite,
-Django rebuilds a table to change it, and its triggers are dropped with the old one.
+Full-text indexes are created after every `migrate` and not by a migration, because Django knows no
+portable form of them. For triggers see `chatapp.db.triggers`.
 """
 
 import sqlite3
@@ -20,21 +20,25 @@ from django.db.models.signals import post_migrate
 Migrated = Callable[[BaseDatabaseWrapper], None]
 
 
-def read_sql(module: str, name: str, connection: BaseDatabaseWrapper) -> str:
-    """Return the text of `sql/<name>.<database>.sql`, beside the file of the module."""
-    return (Path(module).parent / "sql" / f"{name}.{connection.vendor}.sql").read_text()
+def read_sql(module: str, name: str, vendor: str) -> str:
+    """Return the text of `sql/<name>.<vendor>.sql`, beside the file of the module."""
+    return (Path(module).parent / "sql" / f"{name}.{vendor}.sql").read_text()
 
 
 def run_sql(module: str, name: str, connection: BaseDatabaseWrapper) -> None:
     """Run all statements of such a file in one transaction."""
-    script = read_sql(module, name, connection)
+    script = read_sql(module, name, connection.vendor)
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
-        for statement in _statements(script) if connection.vendor == "sqlite" else (script,):
+        for statement in split_script(script, connection.vendor):
             cursor.execute(statement)
 
 
-def _statements(script: str) -> Iterator[str]:
-    """Split a script, as SQLite runs one statement at a time; each must end its line."""
+def split_script(script: str, vendor: str) -> Iterator[str]:
+    """Split a script for SQLite, which runs one statement at a time; each must end its line."""
+    if vendor != "sqlite":
+        if script:
+            yield script
+        return
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -51,7 +55,7 @@ def after_migrate(model: str, field: str) -> Callable[[Migrated], Migrated]:
 
     def decorate(function: Migrated) -> Migrated:
         def receive(sender: AppConfig, using: str, apps: Any = global_apps, **_: object) -> None:
-            if sender.name == "chatapp" and _has_field(apps, model, field):
+            if sender.name == "chatapp" and has_field(apps, model, field):
                 function(connections[using])
 
         post_migrate.connect(receive, weak=False)
@@ -60,7 +64,8 @@ def after_migrate(model: str, field: str) -> Callable[[Migrated], Migrated]:
     return decorate
 
 
-def _has_field(apps: Any, model: str, field: str) -> bool:
+def has_field(apps: Any, model: str, field: str) -> bool:
+    """Return whether this version of the app's models has the field."""
     with suppress(LookupError, FieldDoesNotExist):
         apps.get_model("chatapp", model)._meta.get_field(field)
         return True

@@ -1,8 +1,9 @@
-"""Refuses migrations that break processes of the previous version that are still running.
+"""Refuses migrations that break old processes that still run, or fail because of triggers.
 
 `python -m tests.support.lint_migrations` judges the SQL for PostgreSQL, whichever database is
 configured, and needs no server: its connection renders statements and never connects. It does not
 know existing constraints, so it misses a migration that only drops one, which breaks no process.
+For triggers, it runs all migrations on SQLite in memory (`tests.support.lint_rebuilds`).
 """
 
 import sys
@@ -14,6 +15,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django_migration_linter import MigrationLinter
 from psycopg.sql import quote
+
+from tests.support.lint_rebuilds import describe_rebuild_under_triggers
 
 # 0002 has a constraint that the single process of 0.1.0 always met, so it can't break that version.
 # 0016 replaces it with a weaker one. 0042 renames what no released version knows.
@@ -58,4 +61,9 @@ if __name__ == "__main__":
         sys.exit(
             "While an upgrade runs, old processes work on the new schema: add first (nullable, or "
             "with db_default), and drop or rename in a later version."
+        )
+    if problem := describe_rebuild_under_triggers():
+        sys.exit(
+            f"A migration rebuilds a table while triggers name it: {problem}\n"
+            "Make it atomic, so that triggers are dropped before it and restored after it."
         )

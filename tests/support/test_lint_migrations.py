@@ -6,6 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from tests.support.lint_migrations import lint
+from tests.support.lint_rebuilds import describe_rebuild_under_triggers
 
 MIGRATION = """
 from django.db import migrations, models
@@ -67,3 +68,16 @@ def test_a_migration_that_only_adds_passes(migrations: Path, operation: str) -> 
 @pytest.mark.thorough
 def test_our_migrations_pass() -> None:
     assert lint()
+
+
+NOT_ATOMIC = MIGRATION + "    atomic = False\n"
+
+
+@pytest.mark.django_db  # allows connections; the test makes its own
+@pytest.mark.parametrize(("text", "is_good"), [(MIGRATION, True), (NOT_ATOMIC, False)])
+def test_a_migration_that_rebuilds_a_table_must_be_atomic(
+    migrations: Path, text: str, is_good: bool
+) -> None:
+    (migrations / "0002_next.py").write_text(text.format(operation=GOOD["drop a need"]))
+    problem = describe_rebuild_under_triggers()
+    assert ("chatapp.0002_next" not in problem) == is_good, problem

@@ -1,4 +1,3 @@
-"""Django's SQLite backend, changed so that no thread waits for another connection's lock.
-
-Imports nothing of the app.
+"""Django's SQLite backend, changed so that no thread waits for another connection's lock and that
+migrations run without the app's triggers.
 """

@@ -4,9 +4,18 @@ import sqlite3
 from typing import Any
 
 from django.db.backends.sqlite3 import base
+from django.db.backends.sqlite3.schema import DatabaseSchemaEditor as SQLiteSchemaEditor
+
+from chatapp.db.schema_editors import WithoutTriggers
+
+
+class DatabaseSchemaEditor(WithoutTriggers, SQLiteSchemaEditor):
+    pass
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    SchemaEditorClass = DatabaseSchemaEditor
+
     def create_cursor(self, name: Any = None) -> Any:
         return self.connection.cursor(factory=Cursor)
 

@@ -52,8 +52,7 @@ class Command(BaseCommand):
             )
 
     def _rebuild(self) -> None:
-        while ledger.complete():
-            pass
+        ledger.complete_all()
         rollup.rebuild()
         facets.rebuild()
         self.stdout.write("The sums were rebuilt.")

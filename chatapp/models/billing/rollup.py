@@ -5,7 +5,8 @@ version; a reply that is booked again counts once; and a turn needs no extra sta
 PostgreSQL one statement's changes are added up and applied in the order of their key, so
 transactions can't deadlock. A ledger row without a day does not count yet: see `ledger`.
 
-The triggers are created after every `migrate`, as those of `sequence` are.
+The sums are recomputed whenever the triggers are made, because the ledger may have changed without
+them.
 """
 
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
+from chatapp.db.triggers import trigger_source
 from chatapp.models.billing.daily_usage import KEY, SUMS
 from chatapp.models.billing.usage import Usage
 from chatapp.models.platform.calendar import day_of
@@ -32,11 +34,6 @@ REFERENCING = {
     "insert": "NEW TABLE AS came",
     "update": "OLD TABLE AS gone NEW TABLE AS came",
     "delete": "OLD TABLE AS gone",
-}
-EXISTING = {
-    "sqlite": "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'chatapp_usage'",
-    "postgresql": "SELECT prosrc FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid"
-    " WHERE tgrelid = 'chatapp_usage'::regclass",
 }
 MONTH = {
     "sqlite": "date({day}, 'start of month')",
@@ -105,34 +102,36 @@ def _for_postgresql() -> dict[str, str]:
 def _statements(vendor: str, event: str, body: str) -> Iterator[str]:
     name = f"chatapp_usage_{event}"
     if vendor == "sqlite":
-        yield f"DROP TRIGGER IF EXISTS {name}"
-        yield f"CREATE TRIGGER {name} AFTER {event} ON chatapp_usage BEGIN {body} END"
+        yield f"CREATE TRIGGER {name} AFTER {event} ON chatapp_usage BEGIN {body} END;"
         return
     yield (
         f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
-        f" $$ BEGIN {body} RETURN NULL; END $$"
+        f" $$ BEGIN {body} RETURN NULL; END $$;"
     )
-    yield f"DROP TRIGGER IF EXISTS {name} ON chatapp_usage"
     yield (
         f"CREATE TRIGGER {name} AFTER {event} ON chatapp_usage"
-        f" REFERENCING {REFERENCING[event]} FOR EACH STATEMENT EXECUTE FUNCTION {name}()"
+        f" REFERENCING {REFERENCING[event]} FOR EACH STATEMENT EXECUTE FUNCTION {name}();"
     )
 
 
-def make_triggers(connection: BaseDatabaseWrapper) -> None:
-    """Create the triggers if they differ, and recompute all sums in that case."""
-    vendor = connection.vendor
-    bodies = _for_sqlite() if vendor == "sqlite" else _for_postgresql()
-    with connection.cursor() as cursor:
-        cursor.execute(EXISTING[vendor])
-        existing = [text for (text,) in cursor.fetchall()]
-    if all(any(body in text for text in existing) for body in bodies.values()):
-        return
+def add_up(connection: BaseDatabaseWrapper) -> None:
+    """Recompute all sums. On PostgreSQL nobody can book until the transaction ends."""
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
-        for event, body in bodies.items():
-            for statement in _statements(vendor, event, body):
-                cursor.execute(statement)
-        add_up(connection)
+        if connection.vendor == "postgresql":
+            cursor.execute("LOCK TABLE chatapp_usage IN SHARE ROW EXCLUSIVE MODE")
+        for table, day in _tables(connection.vendor).items():
+            cursor.execute(f"DELETE FROM {table}")
+            cursor.execute(f"INSERT INTO {table} ({', '.join((*KEY, *SUMS))}) {_of_ledger(day)}")
+
+
+@trigger_source("DailyUsage", "requests", refresh=add_up)  # the last column of the sums
+def usage_triggers(vendor: str) -> str:
+    bodies = _for_sqlite() if vendor == "sqlite" else _for_postgresql()
+    return "\n".join(
+        statement
+        for event, body in bodies.items()
+        for statement in _statements(vendor, event, body)
+    )
 
 
 def differences() -> list[tuple[Any, ...]]:
@@ -169,16 +168,6 @@ def rebuild() -> None:
     while some:
         some = name_days(dated.filter(pk__gt=some[-1])[:AT_ONCE])
     add_up(connections[DEFAULT_DB_ALIAS])
-
-
-def add_up(connection: BaseDatabaseWrapper) -> None:
-    """Recompute all sums. On PostgreSQL nobody can book until the transaction ends."""
-    with transaction.atomic(connection.alias), connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("LOCK TABLE chatapp_usage IN SHARE ROW EXCLUSIVE MODE")
-        for table, day in _tables(connection.vendor).items():
-            cursor.execute(f"DELETE FROM {table}")
-            cursor.execute(f"INSERT INTO {table} ({', '.join((*KEY, *SUMS))}) {_of_ledger(day)}")
 
 
 def name_days(rows: QuerySet[Usage]) -> list[UUID]:

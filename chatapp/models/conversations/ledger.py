@@ -8,12 +8,13 @@ upgrade are completed by workers later. This can be removed in the version after
 
 from typing import Any
 
+from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BigIntegerField, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Cast, Coalesce, Now
 
 from chatapp.db.sql_files import after_migrate
-from chatapp.models.billing import rollup
+from chatapp.models.billing.rollup import name_days
 from chatapp.models.billing.usage import Usage
 from chatapp.models.conversations.messages import Message
 
@@ -22,7 +23,11 @@ AT_ONCE = 1000
 
 @after_migrate("DailyUsage", "requests")  # the last column of the sums
 def after_migrating(connection: BaseDatabaseWrapper) -> None:
-    rollup.make_triggers(connection)
+    """Complete all rows once the migrations are committed, because others wait for a writer."""
+    transaction.on_commit(complete_all, connection.alias)
+
+
+def complete_all() -> None:
     while complete():
         pass
 
@@ -49,7 +54,7 @@ def complete() -> int:
         first_token_ms=Subquery(_milliseconds(replies, "time_to_first_token")),
         duration_ms=Subquery(_milliseconds(replies, "duration")),
     )
-    rollup.name_days(incomplete)
+    name_days(incomplete)
     return len(keys)
 
 

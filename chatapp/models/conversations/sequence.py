@@ -8,15 +8,15 @@ are older than the numbering have none.
 from typing import Any
 
 from django.db import connection as default
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Max, QuerySet
 
-from chatapp.db.sql_files import after_migrate, run_sql
+from chatapp.db.sql_files import read_sql
+from chatapp.db.triggers import trigger_source
 
 
-@after_migrate("Message", "sequence")
-def make_trigger(connection: BaseDatabaseWrapper) -> None:
-    run_sql(__file__, "sequence", connection)
+@trigger_source("Message", "sequence")
+def sequence_trigger(vendor: str) -> str:
+    return read_sql(__file__, "sequence", vendor)
 
 
 def take_numbers(stored: "QuerySet[Any]", count: int) -> list[int]:

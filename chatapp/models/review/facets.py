@@ -14,17 +14,19 @@ existing messages are added up with these after `migrate`, a few conversations a
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.apps import AppConfig
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.utils import CursorWrapper
+from django.db.migrations import RunPython, RunSQL
 from django.db.models.signals import pre_migrate
 from django.dispatch import receiver
 
-from chatapp.db.sql_files import after_migrate, read_sql, run_sql
+from chatapp.db.sql_files import after_migrate, has_field, read_sql
+from chatapp.db.triggers import trigger_source
 
 SUMS, FACTS = "chatapp_conversationsums", "chatapp_conversationfact"
 AT_ONCE = 200  # conversations
@@ -34,32 +36,27 @@ AT_ONCE = 200  # conversations
 def before_migrating(
     sender: AppConfig, using: str, plan: Sequence[Any], apps: Any, **_: object
 ) -> None:
-    """Drop the triggers on SQLite, where a table that another table's trigger names can't be
-    recreated. Changes made without triggers are missed, so all sums are marked incomplete."""
-    connection = connections[using]
-    if sender.name != "chatapp" or connection.vendor != "sqlite" or not plan:
-        return
-    if "conversationsums" in apps.all_models["chatapp"]:
-        with transaction.atomic(using), connection.cursor() as cursor:
-            _drop_triggers(cursor)
-            cursor.execute(f"UPDATE {SUMS} SET is_whole = false")
+    """Mark all sums as incomplete before a migration that changes rows, which has no triggers."""
+    if sender.name == "chatapp" and has_field(apps, "ConversationSums", "is_whole"):
+        operations = (operation for migration, _ in plan for operation in migration.operations)
+        if any(isinstance(operation, RunPython | RunSQL) for operation in operations):
+            mark_incomplete(connections[using])
+
+
+def mark_incomplete(connection: BaseDatabaseWrapper) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {SUMS} SET is_whole = false")
+
+
+@trigger_source("Usage", "conversation", refresh=mark_incomplete)
+def facet_triggers(vendor: str) -> str:
+    return read_sql(__file__, "facet_triggers", vendor)
 
 
 @after_migrate("Usage", "conversation")
 def after_migrating(connection: BaseDatabaseWrapper) -> None:
-    with transaction.atomic(connection.alias), connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            _drop_triggers(cursor)
-        run_sql(__file__, "facet_triggers", connection)
-    complete(connection.alias)
-
-
-def _drop_triggers(cursor: CursorWrapper) -> None:
-    cursor.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'chatapp_facts_%'"
-    )
-    for (name,) in cursor.fetchall():
-        cursor.execute(f"DROP TRIGGER {name}")
+    """Complete the sums once the migrations are committed, because others wait for a writer."""
+    transaction.on_commit(partial(complete, connection.alias), connection.alias)
 
 
 def complete(using: str = DEFAULT_DB_ALIAS) -> None:
@@ -124,7 +121,7 @@ def _complete(connection: BaseDatabaseWrapper, keys: Sequence[Any]) -> None:
 
 
 def _expected(what: str, connection: BaseDatabaseWrapper) -> str:
-    return read_sql(__file__, f"expected_{what}", connection)
+    return read_sql(__file__, f"expected_{what}", connection.vendor)
 
 
 def differences() -> list[str]:
@@ -163,5 +160,5 @@ def rebuild() -> None:
                 f"DELETE FROM {table} WHERE NOT EXISTS (SELECT 1 FROM chatapp_conversation"
                 f" WHERE id = {table}.conversation_id)"
             )
-        cursor.execute(f"UPDATE {SUMS} SET is_whole = false")
+    mark_incomplete(connections[DEFAULT_DB_ALIAS])
     complete()

@@ -4,7 +4,8 @@ SQLite has an FTS5 table beside `SearchEntry`, PostgreSQL a `tsvector` column in
 index. Each word is prefixed with its owner (`000017_packet`), so that a search reads nothing of
 other people's entries, not even for a common word or a common prefix.
 
-`full_text.sqlite.sql` and `full_text.postgresql.sql` create the table, column and indexes.
+`full_text.sqlite.sql` and `full_text.postgresql.sql` create the table, column and indexes;
+`search_trigger.sqlite.sql` deletes the words of a deleted entry.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,8 @@ from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
-from chatapp.db.sql_files import after_migrate, run_sql
+from chatapp.db.sql_files import after_migrate, read_sql, run_sql
+from chatapp.db.triggers import trigger_source
 from chatapp.text.indexing import Phrase, Term
 
 POSTGRESQL_INDEXES = ("chatapp_searchentry_title_words", "chatapp_searchentry_words")
@@ -55,6 +57,11 @@ def make_index(connection: BaseDatabaseWrapper) -> None:
             if cursor.fetchone()[0]:
                 return
     run_sql(__file__, "full_text", connection)
+
+
+@trigger_source("SearchEntry", "conversation")
+def search_trigger(vendor: str) -> str:
+    return read_sql(__file__, "search_trigger", vendor) if vendor == "sqlite" else ""
 
 
 def store(rows: Sequence[Row]) -> None:

@@ -3,9 +3,3 @@
 -- The prefixes are two and three letters after the owner: very many words may begin with these.
 CREATE VIRTUAL TABLE IF NOT EXISTS chatapp_words
 USING fts5(words, tokenize = "ascii tokenchars '_'", prefix = '9 10');
-
-CREATE TRIGGER IF NOT EXISTS chatapp_searchentry_deleted
-AFTER DELETE ON chatapp_searchentry
-BEGIN
-  DELETE FROM chatapp_words WHERE rowid = OLD.id;
-END;

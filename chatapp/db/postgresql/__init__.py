@@ -1,0 +1,1 @@
+"""Django's PostgreSQL backend, whose migrations run without the app's triggers."""

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from django.db import utils
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.migrations.executor import MigrationExecutor
 
 from chatapp.checks.disk import DiskProblem, problem_of_folder
-from chatapp.checks.results import CheckResult, failed, ok, skipped
+from chatapp.checks.results import CheckResult, Status, failed, ok, skipped
 from chatapp.db.errors import problem_with
+from chatapp.db.schema_version import find_unapplied
 from chatapp.doctor.report import clock_result, milliseconds, reason
+from chatapp.doctor.schema import check_schema, check_version
 
 TOLERANCE_SECONDS = 2.0
 
@@ -48,7 +49,11 @@ def database(connection: BaseDatabaseWrapper) -> Iterator[CheckResult]:
             "Reachable", f"{_version(connection)}, {_location(connection)}, {milliseconds(took)}"
         )
         yield _writable(connection)
-        yield _migrated(connection)
+        migrated = _migrated(connection)
+        yield check_version(connection)
+        yield migrated
+        if migrated.status is Status.OK:
+            yield from check_schema(connection)
         if connection.vendor == "postgresql":
             yield _clock(connection)
     finally:
@@ -60,7 +65,7 @@ def is_usable(connection: BaseDatabaseWrapper) -> bool:
     if _is_missing(connection):
         return False
     try:
-        return not _unapplied(connection)
+        return not find_unapplied(connection)
     except utils.Error:
         return False
     finally:
@@ -106,7 +111,7 @@ def _writable(connection: BaseDatabaseWrapper) -> CheckResult:
 
 def _migrated(connection: BaseDatabaseWrapper) -> CheckResult:
     try:
-        unapplied = _unapplied(connection)
+        unapplied = find_unapplied(connection)
     except utils.Error as error:
         return failed(
             "Migrated",
@@ -121,12 +126,6 @@ def _migrated(connection: BaseDatabaseWrapper) -> CheckResult:
         f"{len(unapplied)} not applied: {some}",
         "Run make upgrade, or manage.py migrate.",
     )
-
-
-def _unapplied(connection: BaseDatabaseWrapper) -> list[str]:
-    executor = MigrationExecutor(connection)
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
 
 
 def _clock(connection: BaseDatabaseWrapper) -> CheckResult:

@@ -10,6 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatapp.checks.results import CheckResult, Status
 from chatapp.doctor.examination import IDLE_SECONDS, Title, examine
 from chatapp.doctor.report import lines, summary
+from chatapp.doctor.schema import repair_triggers
+from chatapp.management.sentences import in_sentences
+from chatapp.management.upgrading import refuse_old_schema
 
 MAX_WIDTH = 100
 
@@ -34,7 +37,19 @@ class Command(BaseCommand):
             "(default: %(default)g)",
         )
 
+        parser.add_argument(
+            "--repair-triggers",
+            action="store_true",
+            help="first make the database's triggers again and recompute the sums they maintain; "
+            "the app may be running",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["repair_triggers"]:
+            refuse_old_schema()
+            with in_sentences():
+                repair_triggers()
+            self._write("The triggers were made again and their sums recomputed.\n")
         self._width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
         results: list[CheckResult] = []
         for part in examine(options["url"] or "", options["idle"], progress=self.show_waiting):

@@ -15,6 +15,8 @@ from chatapp.accounts import erasures
 SECRET_KEY = PurePath("secret_key")
 ERASURES = PurePath(erasures.NAME)
 JOURNAL = PurePath("journal")  # of running replies: useless after a restore
+BACKUPS = PurePath("backups")  # made before upgrades
+FAILED_UPGRADE = PurePath("failed-upgrade.json")
 
 
 def files() -> Iterator[PurePath]:
@@ -32,13 +34,13 @@ def is_kept(path: PurePath) -> bool:
     """Return whether to back up the file at `path` in DATA_DIR.
 
     False for databases, which have their own tools, copies of databases that are being imported,
-    locks, the journal and collected static files.
+    locks, the journal, collected static files, and what upgrades leave.
     """
     first = path.parts[0]
     is_copy = first.startswith("import-") and first.endswith(".db")
     is_database = len(path.parts) == 1 and (".sqlite3" in first or is_copy)
     is_collected = _root() / first == Path(settings.STATIC_ROOT or "")
-    if is_database or is_collected or first == JOURNAL.name:
+    if is_database or is_collected or PurePath(first) in (JOURNAL, BACKUPS, FAILED_UPGRADE):
         return False
     return not (first.endswith(".lock") or first.startswith("."))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, transaction
 
 from chatapp.accounts import erasures
@@ -15,6 +15,7 @@ from chatapp.accounts.erasures import Erasure
 from chatapp.management.backups import data_dir, postgres, refusals, sqlite
 from chatapp.management.backups.archive import DATABASE, Archive, verified
 from chatapp.management.backups.progress import Progress
+from chatapp.management.migrating import MigrationFailed
 from chatapp.models import Message, Process, StoredFile, User, audit
 from chatapp.models.retention.vacuuming import vacuum_erased
 
@@ -48,25 +49,35 @@ class Command(BaseCommand):
                 for path in archive.files.values():
                     if path != data_dir.ERASURES:
                         _put_in_place(files / path, settings.DATA_DIR / path)
-            self._report(archive)
+            missing = self._migrate(archive)
+            self._report(archive, missing)
             self._bring_up_to_date(archive)
             self._erase_again(archived)
         self.stdout.write("Start the app.")
 
-    def _report(self, archive: Archive) -> None:
+    def _migrate(self, archive: Archive) -> set[str]:
+        """Bring the schema up to date. Returns the migrations that the backup did not have."""
+        settings.SECRET_KEY = refusals.secret_of(archive)  # migrations may decrypt secrets
+        try:
+            call_command("migrate", verbosity=0)
+        except MigrationFailed as error:
+            raise CommandError(
+                f"{error}\nThe backup's data are in place, as chatapp {archive.manifest.version} "
+                "made them. That version can run with them now; this one can't."
+            ) from error
+        return refusals.known_migrations() - set(archive.manifest.migrations)
+
+    def _report(self, archive: Archive, missing: set[str]) -> None:
         manifest = archive.manifest
         self.stdout.write(
             f"Restored the backup of {manifest.made_at} by chatapp {manifest.version}: "
             f"{sum(manifest.rows.values()):,} rows of {len(manifest.rows)} tables, as counted "
             f"at that time, and {len(archive.files)} files."
         )
-
-    def _bring_up_to_date(self, archive: Archive) -> None:
-        settings.SECRET_KEY = refusals.secret_of(archive)  # migrations may decrypt secrets
-        missing = refusals.known_migrations() - set(archive.manifest.migrations)
-        call_command("migrate", verbosity=0)
         if missing:
             self.stdout.write(f"Its schema was older. Applied {', '.join(sorted(missing))}.")
+
+    def _bring_up_to_date(self, archive: Archive) -> None:
         Process.objects.all().delete()  # from the original installation
         if interrupted := Message.objects.interrupt_orphans():
             self.stdout.write(

@@ -14,7 +14,7 @@ from django.urls import reverse
 from chatapp.management.sentences import in_sentences
 from chatapp.management.serving import Serving
 from chatapp.management.supervisor import Supervisor, WorkerSlot
-from chatapp.management.upgrading import upgrade
+from chatapp.management.upgrading import refuse_old_schema, upgrade
 from chatapp.rendering import fragments
 from chatapp.server.data_dir import make_private
 from chatapp.server.listeners import Listeners, bind_listeners
@@ -46,7 +46,9 @@ class Command(BaseCommand):
                 "redis://localhost:6379/0, or use one worker."
             )
         if options["upgrade"]:
-            upgrade()
+            upgrade(self.stderr.write)
+        else:
+            refuse_old_schema()
         with in_sentences():
             make_private(settings.DATA_DIR)
         demo_key = "" if settings.OPENAI_BASE_URL else secrets.token_urlsafe()

@@ -1,0 +1,147 @@
+"""Upgrades of an older installation: the backup before them, and what happens if one fails."""
+
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.management.archives import restore
+from tests.support.live import Site, execute, run
+
+LAST_BUT_ONE = "0072"
+LAST = "chatapp.0073_imports_for_teams"
+# What the last migration makes in each database, with the opposite.
+IN_THE_WAY = {
+    "sqlite": ("CREATE TABLE new__chatapp_import (id integer)", "DROP TABLE new__chatapp_import"),
+    "postgresql": (
+        "ALTER TABLE chatapp_import ADD COLUMN source_person integer",
+        "ALTER TABLE chatapp_import DROP COLUMN source_person",
+    ),
+}
+Environment = dict[str, str]
+Done = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture
+def outdated(site: Site) -> Environment:
+    """An installation with people that lacks the last migration."""
+    environment = site.copy()
+    run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", LAST_BUT_ONE)
+    return environment
+
+
+@pytest.fixture
+def broken(outdated: Environment) -> Environment:
+    """The same, with tables in which the last migration fails."""
+    execute(outdated, IN_THE_WAY[vendor(outdated)][0])
+    return outdated
+
+
+def vendor(environment: Environment) -> str:
+    return "postgresql" if "DATABASE_URL" in environment else "sqlite"
+
+
+def manage(environment: Environment, *arguments: str) -> Done:
+    return run(environment, "manage.py", *arguments, check=False)
+
+
+def backups(environment: Environment) -> list[Path]:
+    return sorted(Path(environment["DATA_DIR"], "backups").glob("*"))
+
+
+def test_an_upgrade_begins_with_a_backup_that_can_be_restored(
+    outdated: Environment, site: Site
+) -> None:
+    done = manage(outdated, "upgrade")
+    assert done.returncode == 0, done.stderr
+    [archive] = backups(outdated)
+    assert "Backing up the data of a version after 0.5.0 (0072_imported_images)" in done.stderr
+    assert str(archive) in done.stderr
+    assert "Upgraded the database." in done.stderr
+    again = manage(outdated, "upgrade")
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    restored = restore(site.nothing(), archive)
+    assert restored.returncode == 0, restored.stderr
+    assert f"Applied {LAST}." in restored.stdout
+
+
+def test_the_server_refuses_an_older_schema_until_the_upgrade(outdated: Environment) -> None:
+    refusal = manage(outdated, "serve")
+    assert refusal.returncode == 1
+    assert "The database has the tables of a version after 0.5.0" in refusal.stderr
+    assert "Run `make upgrade`" in refusal.stderr
+    assert manage(outdated, "upgrade", "--no-backup").returncode == 0
+    assert backups(outdated) == []
+
+
+def test_a_failed_upgrade_names_the_migration_the_reason_and_the_way_back(
+    broken: Environment,
+) -> None:
+    done = manage(broken, "upgrade")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert f"The upgrade failed at {LAST}: " in done.stderr
+    assert "already exists" in done.stderr
+    assert "Nothing was lost" in done.stderr
+    assert "make upgrade" not in done.stderr
+    [archive] = backups(broken)
+    assert archive.name in done.stderr.splitlines()[-1]
+
+    sentence = done.stderr.partition("CommandError: ")[2]
+    refusal = manage(broken, "serve")
+    assert refusal.returncode == 1
+    assert refusal.stderr.partition("CommandError: ")[2] == sentence
+
+    again = manage(broken, "upgrade")
+    assert again.returncode == 1
+    assert backups(broken) == [archive]  # a service that restarts itself would fill the disk
+
+    execute(broken, IN_THE_WAY[vendor(broken)][1])
+    assert manage(broken, "upgrade").returncode == 0
+    assert not Path(broken["DATA_DIR"], "failed-upgrade.json").exists()
+    assert manage(broken, "migrate", "--check").returncode == 0
+
+
+@pytest.mark.thorough
+def test_the_printed_commands_restore_the_backup(broken: Environment) -> None:
+    """This code restores the older data, and fails at the same migration again."""
+    if vendor(broken) == "postgresql":
+        pytest.skip("the name of the new database is the operator's choice")
+    done = manage(broken, "upgrade")
+    move, command = (line.strip() for line in done.stderr.splitlines()[-2:])
+    subprocess.run(move.split(), check=True)
+    variable, _, *arguments = command.split()
+    assert variable == f"DATA_DIR={broken['DATA_DIR']}"
+    restored = run(broken, *arguments, check=False)
+    assert f"The upgrade failed at {LAST}" in restored.stderr
+    assert "The backup's data are in place" in restored.stderr
+    assert "Restored the backup" not in restored.stdout
+
+
+@pytest.mark.thorough
+def test_upgrades_at_the_same_time_take_turns(outdated: Environment) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        results = [pool.submit(manage, outdated, "upgrade") for _ in range(3)]
+        ends = [result.result() for result in results]
+    assert [done.returncode for done in ends] == [0, 0, 0]
+    assert sum("Upgraded the database." in done.stderr for done in ends) == 1
+    assert len(backups(outdated)) == 1
+
+
+def test_an_upgrade_replaces_triggers_that_it_does_not_know(outdated: Environment) -> None:
+    is_sqlite = vendor(outdated) == "sqlite"
+    if is_sqlite:  # where it would stop each change of a table that it names
+        execute(
+            outdated,
+            "CREATE TRIGGER chatapp_old AFTER INSERT ON chatapp_user BEGIN "
+            "UPDATE chatapp_import SET id = id; DELETE FROM chatapp_dailyusage; END",
+        )
+    assert manage(outdated, "upgrade", "--no-backup").returncode == 0
+    assert "all triggers are those of this version" in manage(outdated, "doctor").stdout
+
+    on = "" if is_sqlite else " ON chatapp_message"
+    execute(outdated, f"DROP TRIGGER chatapp_message_sequence{on}")
+    assert "1 differ: chatapp_message_sequence" in manage(outdated, "doctor").stdout
+    repaired = manage(outdated, "doctor", "--repair-triggers").stdout
+    assert "all triggers are those of this version" in repaired

@@ -4,9 +4,10 @@ import asyncio
 import json
 import re
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
@@ -20,6 +21,7 @@ from websockets.typing import Origin
 from chatapp.chat import thread_sync
 from chatapp.chat.consumer import TOO_MUCH
 from chatapp.chat.fields import fields_of
+from chatapp.chat.redraws import Draw, Redraws
 from chatapp.close_codes import CloseCode
 from chatapp.models import Message
 from chatapp.realtime.worker import worker
@@ -253,20 +255,42 @@ async def test_stop_works_beyond_the_rate_limit(tab: Tab, upstream: FakeUpstream
     assert "Stopped" in await tab.until_ended()
 
 
-async def test_repeated_requests_for_a_thread_render_it_once_a_second(tab: Tab) -> None:
+async def test_repeated_requests_for_a_thread_render_it_once_a_second(
+    tab: Tab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reply = await tab.ask()
     await tab.until_ended()
     conversation = str((await Message.objects.aget(pk=reply)).conversation_id)
+    end_second = stop_the_clock(monkeypatch)
     async with Tab(tab.client) as other:
         for _ in range(30):
             await other.send(action="watch", conversation=conversation)
         await other.send(action="nonsense")
         await other.until("Reload")
         assert drawn(other) == 1
+        end_second()
         await other.until("Packets in flight")  # in the end it gets what it missed
         await other.until("#title")
         assert await other.hears_nothing(0.1)
         assert drawn(other) == 2
+
+
+def stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Let everything happen within a second, until the function that this returns is called."""
+    waiting: list[tuple[Redraws, Draw]] = []
+    schedule = Redraws.schedule
+
+    def schedule_for_later(redraws: Redraws, _: float, draw: Draw) -> None:
+        waiting.append((redraws, draw))
+        schedule(redraws, 3600, draw)
+
+    def end_second() -> None:
+        for redraws, draw in waiting:
+            schedule(redraws, 0, draw)
+
+    monkeypatch.setattr(thread_sync, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr(Redraws, "schedule", schedule_for_later)
+    return end_second
 
 
 async def test_switching_back_at_once_shows_the_conversation_again(

@@ -2,7 +2,7 @@
 // document at each change, also by scripts.
 
 const FINE_POINTER = matchMedia("(pointer: fine)"); // focusing opens no on-screen keyboard
-const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
+export const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
 const RIGHT_TO_LEFT =
   /\p{Script=Hebrew}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Thaana}|\p{Script=Nko}|\p{Script=Adlam}/u;
 

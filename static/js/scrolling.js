@@ -1,34 +1,39 @@
-// Keeps the thread at its end while a reply streams, unless the person has scrolled away; a button
-// leads back.
+// Keeps the thread at its end while a reply streams, until a person scrolls away; a button leads back.
+//
+// The browser moves the thread, too, to fit a new layout. That also changes a height, so a move up without
+// one is somebody's: by a selection, find-in-page or a screen reader. Input that can meet a new layout stops
+// at once, before the thread has moved.
+
+import { GROWS_BY_ITSELF } from "./message-box.js";
+import { watchForScrollingUp } from "./scrolling-up.js";
 
 const NEAR = 32; // px from the end that still count as the end
 const LATER = "#messages > .later";
 
 let scroller = null;
 let isPinned = true;
-let lastTop = 0;
+let last = null; // the place when it was last looked at
 
 // Whether the page contains the end of the thread.
 const hasEnd = () => !document.querySelector(LATER);
 const distance = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
 const isAtEnd = (near) => distance() < near && hasEnd();
+const place = () => ({ top: scroller.scrollTop, height: scroller.scrollHeight, visible: scroller.clientHeight });
 
-const resized = new ResizeObserver(() => {
-  if (isPinned) toEnd();
-  else drawButton();
-});
+const resized = new ResizeObserver(stay);
 
 document.addEventListener("chat:shown", () => {
   resized.disconnect();
   scroller = document.getElementById("scroller");
   scroller.addEventListener("scroll", scrolled, { passive: true });
-  scroller.addEventListener("wheel", (event) => {
-    if (event.deltaY < 0 && scroller.scrollHeight > scroller.clientHeight) isPinned = false;
-  }, { passive: true });
+  watchForScrollingUp(scroller, leave);
   resized.observe(scroller);
   resized.observe(document.getElementById("messages"));
   toEnd();
 });
+
+// Without field-sizing, the box shrinks for a moment to measure itself: the thread moves, no height changes.
+if (!GROWS_BY_ITSELF) document.addEventListener("chat:typed", () => scroller && stay());
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail }) => {
   if (["prompt", "edit", "continue", "retry"].includes(detail.message.values.action)) isPinned = true;
@@ -41,20 +46,41 @@ document.addEventListener("click", ({ target }) => {
   htmx.ajax("GET", later.dataset.newest, { target: "#main", push: later.pathname });
 });
 
+function stay() {
+  if (isPinned) toEnd();
+  else drawButton();
+}
+
 function scrolled() {
-  const top = scroller.scrollTop;
-  if (top < lastTop) isPinned = isAtEnd(1);
-  else if (isAtEnd(NEAR)) isPinned = true;
-  lastTop = top;
-  drawButton();
+  const before = last;
+  last = place();
+  const isResized = last.height !== before.height || last.visible !== before.visible;
+  if (last.top > before.top && isAtEnd(NEAR)) isPinned = true;
+  else if (last.top < before.top && !(isPinned && isResized)) isPinned = isAtEnd(1);
+  stay();
+}
+
+// Stops following, since what a person did to the target moves the thread up.
+function leave(target) {
+  if (scroller.scrollTop > 0 && !scrollsInside(target)) isPinned = false;
+}
+
+// Whether an element inside the thread scrolls up before the thread does.
+function scrollsInside(element) {
+  for (let inner = element; inner && inner !== scroller; inner = inner.parentElement) {
+    if (inner.scrollTop > 0) return true;
+  }
+  return false;
 }
 
 function toEnd() {
   isPinned = true;
   scroller.scrollTop = scroller.scrollHeight;
-  lastTop = scroller.scrollTop;
+  last = place();
   drawButton();
 }
+
+export const isFollowing = () => isPinned;
 
 // Scrolls the thread by a number of pixels.
 export function scrollBy(pixels) {

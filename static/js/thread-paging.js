@@ -4,7 +4,7 @@
 
 import { watch } from "./connection.js";
 import { OURS } from "./untrusted-html.js";
-import { scrollBy } from "./scrolling.js";
+import { isFollowing, scrollBy } from "./scrolling.js";
 
 const ABOVE = 72; // px of space above the message
 const STILL = 3; // frames without a change
@@ -83,7 +83,7 @@ const swapped = new MutationObserver(() => {
   const { link, line, top, isFocused } = swap;
   if (link.isConnected) return;
   swapped.disconnect();
-  keep(line, top);
+  keep(isFollowing() ? null : line, top); // the end keeps its place by itself
   const kind = link.matches(".later") ? ".later" : ".earlier";
   const next = messages().querySelector(`:scope > ${kind}`);
   if (isFocused) focusOn(next ?? line ?? messages().lastElementChild);

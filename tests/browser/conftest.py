@@ -14,10 +14,10 @@ import pytest
 from playwright.sync_api import (
     Browser,
     BrowserContext,
+    BrowserType,
     Dialog,
     Locator,
     Page,
-    Playwright,
     ViewportSize,
     expect,
     sync_playwright,
@@ -51,19 +51,22 @@ expect.set_options(timeout=WAIT_MS)
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = launched(playwright)
+        browser = launched(playwright.chromium)
         yield browser
         browser.close()
 
 
-def launched(playwright: Playwright, names: Sequence[str] = NAMES) -> Browser:
+def launched(
+    chromium: BrowserType, names: Sequence[str] = NAMES, has_scrollbars: bool = False
+) -> Browser:
     path = next(filter(None, map(shutil.which, names)), None)
     if path is None:
         problem = "no Chromium is installed (looked for " + ", ".join(names) + ")"
         if os.environ.get("CHATAPP_TEST_REQUIRE_CHROMIUM") == "1":
             pytest.fail(problem)
         pytest.skip(problem)
-    return playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+    left_out = ["--hide-scrollbars"] if has_scrollbars else []
+    return chromium.launch(executable_path=path, args=ARGUMENTS, ignore_default_args=left_out)
 
 
 @pytest.fixture(scope="package")

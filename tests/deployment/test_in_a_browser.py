@@ -20,7 +20,7 @@ NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|503"
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = launched(playwright, WITH_WINDOWS)
+        browser = launched(playwright.chromium, WITH_WINDOWS)
         yield browser
         browser.close()
 

@@ -1,6 +1,8 @@
 // The page of a shared chat: loads earlier messages, and follows a live one over a socket that only
 // listens. Frames are made by chatapp/rendering/fragments/swaps.py; this page has no htmx.
 
+import { stayAtEnd } from "./page-end.js";
+
 const MESSAGES = document.getElementById("messages");
 const TITLE = document.getElementById("title");
 const APP = document.title.slice(document.title.lastIndexOf(" · "));
@@ -71,12 +73,11 @@ function end() {
 function show(frame) {
   const parsed = document.createElement("template");
   parsed.innerHTML = frame;
-  const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
   const opened = [...document.querySelectorAll(".tool-call[open]")];
   for (const one of parsed.content.children) swap(one);
   for (const { id } of opened) document.getElementById(id)?.setAttribute("open", "");
   document.title = TITLE.textContent + APP;
-  if (isAtEnd) scrollTo(0, document.documentElement.scrollHeight);
+  stayAtEnd();
 }
 
 function swap(template) {

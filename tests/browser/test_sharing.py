@@ -12,6 +12,14 @@ from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish
 from tests.support.live import Person, Server
 
 
+# Resolves once the page is at its end, and its scripts know that.
+UNTIL_AT_END = """() => new Promise((done) => {
+  const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 1;
+  const look = () => requestAnimationFrame(isAtEnd() ? () => requestAnimationFrame(done) : look);
+  look();
+})"""
+
+
 def shared_with(page: Page, *people: str, live: bool, parts: Sequence[str] = ()) -> str:
     """Share the first chat of the list by keyboard; return the link."""
     page.locator(".conversation > button").first.press("Enter")
@@ -130,6 +138,33 @@ def test_a_tool_call_that_a_reader_opens_stays_open(
     expect(reader.get_by_text("Being written…")).to_be_hidden()
     expect(shown).to_have_attribute("open", "")
     expect(shown.locator("pre").last).to_have_text("hello")
+
+
+def test_a_live_chat_is_followed_until_its_reader_scrolls_away(
+    desk: Desk, sit_down: SitDown, bob: Person, upstream: FakeUpstream
+) -> None:
+    long = [delta(f"Paragraph {number} {'goes on and on ' * 20}\n\n") for number in range(20)]
+    tab = desk.open()
+    upstream.script(role(), *long, finish(), done())
+    tab.ask("Tell me more")
+    tab.expect_ending("complete")
+    reader = sit_down(bob).context.new_page()
+    reader.goto(shared_with(tab.page, bob.username, live=True))
+    expect(reader.locator("#follows")).to_have_text("New messages appear here.")
+    reader.keyboard.press("End")
+    reader.evaluate(UNTIL_AT_END)
+    reader.set_viewport_size({"width": 390, "height": 600})  # wraps all lines again
+    pause, end = Pause(), Pause()
+    upstream.script(role(), *long, delta("Half"), pause, *long, delta("The rest"), end)
+    tab.ask("And more")
+    expect(reader.get_by_text("Half", exact=True)).to_be_in_viewport()
+    reader.mouse.move(100, 300)
+    reader.mouse.wheel(0, -400)
+    expect(reader.get_by_text("Half", exact=True)).not_to_be_in_viewport()
+    pause.release()
+    expect(reader.get_by_text("The rest", exact=True)).to_have_count(1)
+    expect(reader.get_by_text("The rest", exact=True)).not_to_be_in_viewport()
+    end.release()
 
 
 def test_a_message_menu_shares_up_to_a_message(

@@ -18,7 +18,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 from chatapp.library.formats import Unreadable, export_of
 from chatapp.library.kinds import Kind
 from chatapp.models import Refused, User
+from chatapp.models.conversations.storage import take_now
 from chatapp.models.library.sharing import Level
+from chatapp.realtime.worker import worker
 
 
 class ImportForm(forms.Form):
@@ -83,7 +85,10 @@ def import_file(request: HttpRequest, kind: Kind[Any]) -> HttpResponse:
     form = ImportForm(kind, request.POST, request.FILES) if is_posted else ImportForm(kind)
     if form.is_valid():
         try:
-            told = kind.imported(request.user, form.cleaned_data["file"])
+            data = form.cleaned_data["file"]
+            # Reading a file takes time, even if nothing in it can be stored.
+            take_now(len(data), worker().stored_bytes[request.user.pk])
+            told = kind.imported(request.user, data)
         except (Unreadable, Refused) as error:
             form.add_error("file", f"{error} Nothing was imported.")
         else:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 MAX_OPTIONS = 100
@@ -73,6 +74,17 @@ def blanks_of(text: str) -> list[Blank]:
     return list(dict.fromkeys(part for part in parse(text) if isinstance(part, Blank)))
 
 
+def has_more_blanks_than(most: int, text: str) -> bool:
+    """Return whether the text has more than so many blanks, without parsing all of a longer one."""
+    names: set[str] = set()
+    for part in _parts(text):
+        if isinstance(part, Blank):
+            names.add(part.name)
+            if len(names) > most:
+                return True
+    return False
+
+
 def fill(text: str, values: Mapping[str, str]) -> str:
     """Return the text with the values, by the blanks' names, in place of the blanks.
 
@@ -95,6 +107,7 @@ def _parts(text: str) -> Iterator[str | Blank]:
     yield text[end:]
 
 
+@lru_cache(1000)
 def _blank(body: str) -> Blank | None:
     head, pipe, definition = body.partition("|")
     name, equals, default = (one.strip() for one in head.partition("="))

@@ -7,23 +7,32 @@ command without its slash.
 
 from typing import Any
 
-from chatapp.library.formats import MAX_SHOWN_LENGTH, entries_in, storable
+from chatapp.library.formats import MAX_SHOWN_LENGTH, Unreadable, entries_in, storable
 from chatapp.models.library.prompts import (
     COMMAND,
     MAX_BLANKS,
     MAX_COMMAND_LENGTH,
+    MAX_PROMPTS,
     MAX_TEXT_LENGTH,
     MAX_TITLE_LENGTH,
 )
-from chatapp.text.blanks import blanks_of
+from chatapp.text.blanks import has_more_blanks_than
 from chatapp.text.visible import is_blank
 
 
 def prompts_in(data: bytes) -> tuple[list[dict[str, str]], list[str]]:
-    """Return the contents of the prompts in the file, and why others are left out."""
+    """Return the contents of the prompts in the file, and why others are left out.
+
+    Raises `Unreadable`.
+    """
+    entries = entries_in(data, "prompts")
+    if len(entries) > MAX_PROMPTS:
+        raise Unreadable(
+            f"This file has {len(entries):,} prompts, and you can have {MAX_PROMPTS:,} at most."
+        )
     found: dict[tuple[str, ...], dict[str, str]] = {}
     problems: list[str] = []
-    for number, entry in enumerate(entries_in(data, "prompts"), 1):
+    for number, entry in enumerate(entries, 1):
         content = _content(entry)
         if problem := _problem(content):
             title = " ".join(content["title"].split()) or f"number {number}"
@@ -56,6 +65,6 @@ def _problem(content: dict[str, str]) -> str:
         return "has no text"
     if len(text) > MAX_TEXT_LENGTH:
         return f"has more than {MAX_TEXT_LENGTH:,} characters"
-    if len(blanks_of(text)) > MAX_BLANKS:
+    if has_more_blanks_than(MAX_BLANKS, text):
         return f"has more than {MAX_BLANKS} blanks"
     return ""

@@ -14,7 +14,7 @@ from chatapp.models.library.prompts import (
     MAX_TITLE_LENGTH,
     validate_command,
 )
-from chatapp.text.blanks import Blank, Kind, blanks_of
+from chatapp.text.blanks import Blank, Kind, has_more_blanks_than
 from chatapp.text.multiline import MultilineField
 from chatapp.text.one_line import OneLine
 
@@ -64,7 +64,7 @@ class PromptForm(ItemForm):
 
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"]
-        if len(blanks_of(text)) > MAX_BLANKS:
+        if has_more_blanks_than(MAX_BLANKS, text):
             raise forms.ValidationError(f"A prompt has at most {MAX_BLANKS} blanks.")
         return text
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from chatapp.library import saving
 from chatapp.library.kinds import Kind
@@ -42,13 +41,12 @@ class Prompts(Kind[SavedPrompt]):
 
     def fitted(self, owner: User, contents: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         """Number the commands that the owner or an earlier prompt has."""
-        taken = set(SavedPrompt.objects.owned_by(owner).values_list("command", flat=True))
-        return [{**one, "command": _free(one["command"], taken)} for one in contents]
+        commands = FreeCommands(SavedPrompt.objects.owned_by(owner))
+        return [{**one, "command": commands.take(one["command"])} for one in contents]
 
     def exported(self, user: User, items: Iterable[SavedPrompt]) -> list[dict[str, Any]]:
         return [one.content for one in items]
 
-    @transaction.atomic
     def imported(self, user: User, data: bytes) -> Sequence[str]:
         found, problems = prompts_in(data)
         own = {(one.title, one.text) for one in SavedPrompt.objects.owned_by(user)}
@@ -60,16 +58,24 @@ class Prompts(Kind[SavedPrompt]):
 PROMPTS = Prompts()
 
 
-def _free(command: str, taken: set[str]) -> str:
-    """Return the command, or the first one with a number that is not taken; it is taken then."""
-    if not command:
-        return ""
-    free, number = command, 1
-    while free in taken:
-        number += 1
-        free = f"{command[: MAX_COMMAND_LENGTH - 1 - len(str(number))]}-{number}"
-    taken.add(free)
-    return free
+class FreeCommands:
+    """Gives each prompt a command that its owner has not."""
+
+    def __init__(self, prompts: "QuerySet[SavedPrompt]") -> None:
+        self._taken = set(prompts.values_list("command", flat=True))
+        self._numbers: dict[str, int] = {}  # the last one given to each command
+
+    def take(self, command: str) -> str:
+        """Return the command, or the first one with a number that is not taken."""
+        if not command:
+            return ""
+        free, number = command, self._numbers.get(command, 1)
+        while free in self._taken:
+            number += 1
+            free = f"{command[: MAX_COMMAND_LENGTH - 1 - len(str(number))]}-{number}"
+        self._numbers[command] = number
+        self._taken.add(free)
+        return free
 
 
 def _told(imported: int, known: int, problems: Sequence[str]) -> Sequence[str]:

@@ -47,6 +47,11 @@ def take_room(user: User, size: int, hourly: TokenBucket, *, in_place_of: int = 
     `hourly` holds the bytes that the person may still store now. Raises `Refused`.
     """
     check_room(user, size, in_place_of)
+    take_now(size, hourly)
+
+
+def take_now(size: int, hourly: TokenBucket) -> None:
+    """Take `size` bytes from what the person may still store now. Raises `Refused`."""
     if not hourly.has(size):
         raise Refused(TOO_FAST)
     hourly.take(size)

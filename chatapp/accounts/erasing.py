@@ -100,7 +100,7 @@ def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> li
         report.rows += Counter(person.attachments.filter(message=None).delete()[1])
         for conversation in person.conversations.all():
             report.conversations.add(conversation.pk)
-            report.rows += conversation.erase()
+            report.rows += conversation.erase(with_files=False)
         _erase_files(files, report)
         _erase_files(_forget(person, by, report, is_known), report)
         reports.append(report)

@@ -1,4 +1,4 @@
-"""Retries a form view once when another request changed the database between check and save."""
+"""Retries once when another request changed the database between a check and a save."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,10 +11,11 @@ Result = TypeVar("Result")
 
 
 def retry_on_integrity_error(view: Callable[Params, Result]) -> Callable[Params, Result]:
-    """Retry a view once on `IntegrityError`; the view must check and save in one transaction.
+    """Retry a view or function once on `IntegrityError`; it must save in one transaction.
 
-    Between the two, another request may take the same name or delete a chosen row, for which the
-    database only raises `IntegrityError`. On the second run the form shows the error at its field.
+    Between the check and the save, another request may take the same name or delete a chosen row,
+    for which the database only raises `IntegrityError`. On the second run a form shows the error at
+    its field.
     """
 
     @wraps(view)

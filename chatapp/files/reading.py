@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import Error, IntegrityError, connection
 
 from chatapp import documents
+from chatapp.db.retry import retry_on_integrity_error
 from chatapp.documents import Document, Limits, Picture, Scan, Unreadable
 from chatapp.models import Attachment, FileContent, PageImage, StoredFile
 from chatapp.models.files import storage
@@ -74,13 +75,12 @@ def _read_and_store(attachment: Attachment) -> None:
         with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
             opened = cast(BufferedIOBase, file)
             _join_parts(attachment, opened)
-            content = content_of(opened, attachment.name)
-        attachment.make_ready(content)
+            _make_ready(attachment, opened)
     except Unreadable as unreadable:
         if _is_stopping.is_set():
             return
         _fail(attachment, str(unreadable), received=0)
-    except (OSError, IntegrityError) as error:  # or its content was erased at this moment
+    except (OSError, IntegrityError) as error:
         logger.error("A file can't be stored: %s", error)
         _fail(attachment, NOT_STORED)
         return
@@ -94,6 +94,11 @@ def _read_and_store(attachment: Attachment) -> None:
         attachment.delete_parts()
     except OSError as error:
         logger.warning("Housekeeping deletes the parts of a file that was read: %s", error)
+
+
+@retry_on_integrity_error  # somebody else's file with this content was erased at this moment
+def _make_ready(attachment: Attachment, file: BufferedIOBase) -> None:
+    attachment.make_ready(content_of(file, attachment.name))
 
 
 def _fail(attachment: Attachment, problem: str, **fields: object) -> None:

@@ -16,13 +16,14 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from chatapp.db.retry import retry_on_integrity_error
 from chatapp.files.forms import AltForm, PagesForm, TextForm, UploadForm
 from chatapp.files.reading import NOT_STORED, start_reading
 from chatapp.models import Attachment, Conversation, User
 from chatapp.models.files import storage
 from chatapp.models.files.attachments import AttachmentQuerySet, part_bytes
 from chatapp.models.files.contents import stored_text
-from chatapp.models.library.file_sets import check_room
+from chatapp.models.library.file_sets import take_room
 from chatapp.models.refusals import Refused
 from chatapp.realtime.worker import worker
 
@@ -88,7 +89,7 @@ def _begun(
         return found
     if drafted.count() >= settings.CHATAPP_FILES_PER_MESSAGE:
         raise Refused(TOO_MANY.format(settings.CHATAPP_FILES_PER_MESSAGE))
-    check_room(person, size)
+    take_room(person, size, worker().file_bytes[person.pk])
     return Attachment.objects.create(
         user=person, conversation_id=conversation, form=form, name=name, size=size
     )
@@ -148,12 +149,7 @@ def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
 def remove(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Remove a file from its draft."""
     attachment = get_object_or_404(_own(request), pk=pk, message=None)
-    return _after(_removed, attachment)
-
-
-def _removed(attachment: Attachment) -> None:
-    attachment.delete()
-    attachment.delete_parts()
+    return _after(Attachment.remove, attachment)
 
 
 @require_POST
@@ -170,6 +166,7 @@ def choose_pages(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @login_required
+@retry_on_integrity_error  # the same text was erased elsewhere at this moment
 def replace_text(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Replace the text of a drafted plain text file, such as a long paste."""
     assert isinstance(request.user, User)
@@ -179,7 +176,8 @@ def replace_text(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _refusal(str(form.errors["text"][0]))
     text = form.cleaned_data["text"]
     try:
-        check_room(request.user, len(text.encode()) - attachment.size)
+        hourly = worker().file_bytes[request.user.pk]
+        take_room(request.user, len(text.encode()), hourly, in_place_of=attachment.size)
         return _after(lambda one: one.replace_content(stored_text(text)), attachment)
     except Refused as refused:
         return _refusal(str(refused))

@@ -270,7 +270,7 @@ def test_erasing_waits_for_a_reply_that_is_being_saved(
             connection.close()
 
     if goes_with == "the account":  # as if the reply began after the conversations were deleted
-        monkeypatch.setattr(Conversation, "erase", lambda _: Counter())
+        monkeypatch.setattr(Conversation, "erase", lambda *_, **__: Counter())
     conversation = carol.conversations.get()
     _, reply = asked(conversation, connected, f"late {CANARY}")
     with ThreadPoolExecutor(1) as pool:

@@ -14,12 +14,22 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from chatapp import documents
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.documents import Document
 from chatapp.management.backups.data_dir import is_kept
-from chatapp.models import Attachment, FileContent, ImportFile, StoredFile, User
+from chatapp.models import (
+    Attachment,
+    Conversation,
+    FileContent,
+    ImportFile,
+    StoredFile,
+    User,
+)
 from chatapp.models.files import storage
 from chatapp.models.files.abandoned import delete_abandoned
-from tests.support.attaching import send_part, stored_names, upload
+from chatapp.models.library.file_sets import TOO_FAST
+from chatapp.realtime.worker import worker
+from tests.support.attaching import attached_to, send_part, stored_names, upload
 from tests.support.pictures import png
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("disk")]
@@ -134,3 +144,68 @@ def test_content_that_is_erased_just_before_it_is_attached_can_be_read_again(
     alices.post(f"/files/{failed.pk}/retry/")
     failed.refresh_from_db()
     assert failed.state == Attachment.State.READY
+
+
+def test_a_replaced_text_is_erased_at_once(alices: Client) -> None:
+    notes = upload(alices, "notes.txt", b"Sales fell")
+    for text in ("Sales rose", "Sales rose again"):
+        assert alices.post(f"/files/{notes.pk}/text/", {"text": text}).status_code == 204
+        [file] = StoredFile.objects.all()
+        assert file.read() == text.encode()
+        assert stored_names() == {file.name}
+
+
+def test_a_removed_file_is_erased_at_once_unless_somebody_else_has_it(
+    alices: Client, bobs: Client
+) -> None:
+    mine, theirs = (upload(client, "notes.txt", b"Sales fell") for client in (alices, bobs))
+    alices.post(f"/files/{mine.pk}/remove/")
+    assert stored_names()
+    bobs.post(f"/files/{theirs.pk}/remove/")
+    assert not stored_names()
+    assert not FileContent.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_content_that_is_erased_just_before_it_is_attached_is_stored_again(
+    alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_ready, erased = Attachment.make_ready, list[int]()
+
+    def too_late_once(attachment: Attachment, content: FileContent) -> None:
+        if not erased:
+            erased.append(content.file.pk)
+            StoredFile.objects.erase(erased)
+        make_ready(attachment, content)
+
+    monkeypatch.setattr(Attachment, "make_ready", too_late_once)
+    assert upload(alices, "notes.txt", b"Sales fell").state == Attachment.State.READY
+    assert erased
+
+
+def test_a_chat_that_is_deleted_for_good_takes_its_files_along(
+    alices: Client, alice: User, django_capture_on_commit_callbacks: OnCommit
+) -> None:
+    conversation = Conversation.objects.create(user=alice, title="Sales")
+    attached_to(conversation.messages.create(role="user", content="See"), "plot.png", png(8, 8))
+    upload(alices, "draft.txt", b"Sales fell", conversation.pk)
+    Conversation.objects.all().trash()
+    Conversation.objects.all().discard()
+    with django_capture_on_commit_callbacks(execute=True):
+        while Conversation.objects.purge():
+            pass
+    assert not stored_names()
+
+
+def test_how_much_a_person_stores_in_an_hour_is_bounded(
+    alices: Client, monkeypatch: pytest.MonkeyPatch, alice: User
+) -> None:
+    monkeypatch.setitem(worker().file_bytes, alice.pk, TokenBucket(0, 25))
+    notes = upload(alices, "notes.txt", b"Sales fell")
+    path = f"/files/{notes.pk}/text/"
+    assert alices.post(path, {"text": "Sales rose"}).status_code == 204
+    refusal = alices.post(path, {"text": "Sales rise"})
+    assert (refusal.status_code, refusal.text) == (422, TOO_FAST)
+    alices.post(f"/files/{notes.pk}/remove/")
+    refusal = alices.post("/files/", {"name": "notes.txt", "size": 10})
+    assert (refusal.status_code, refusal.text) == (422, TOO_FAST)

@@ -24,6 +24,7 @@ from chatapp.models.conversations.plain_messages import plain_chat_messages
 from chatapp.models.conversations.replies import StoredReply
 from chatapp.models.conversations.rounds import ToolRun
 from chatapp.models.files.attachments import Attachment, parts_by_message, shown_by_message
+from chatapp.models.files.stored_files import StoredFile
 from chatapp.models.platform.processes import Process
 from chatapp.models.platform.upstream_failures import FAILURES, UpstreamFailure
 from chatapp.models.policies import legal_holds
@@ -88,14 +89,19 @@ class MessageQuerySet(models.QuerySet["Message"]):
             Message.objects.erase(still)
         return len(still)
 
-    def erase(self, ids: Collection[uuid.UUID]) -> Counter[str]:
+    def erase(self, ids: Collection[uuid.UUID], *, with_files: bool = True) -> Counter[str]:
         """Delete these messages, within a transaction; return the number of rows per model.
 
         They are locked first, so that nothing begins to refer to them while the rows that do are
-        looked for: an entry of the search index would make the deletion fail.
+        looked for: an entry of the search index would make the deletion fail. `with_files` also
+        deletes the files that nobody else has, after the transaction.
         """
         some = self.filter(pk__in=ids)
         list(some.order_by("pk").select_for_update().values_list("pk"))
+        if with_files:
+            attached = Attachment.objects.filter(message__in=ids).order_by().values_list("file")
+            images = ReplyImage.objects.filter(message__in=ids).values_list("file")
+            StoredFile.objects.erase_on_commit(key for [key] in attached.union(images))
         return +Counter(some.only("pk").delete()[1])
 
     def orphans(self) -> Self:

@@ -210,8 +210,22 @@ class Attachment(models.Model):
         self.tokens = tokens_of(self.parts())
 
     def replace_content(self, content: FileContent) -> None:
+        """Use another content instead, and erase the former one if nobody else has it.
+
+        Raises `IntegrityError` if the new one was erased at this moment.
+        """
+        former = self.file_id
         self.take(content)
         self.save(update_fields=["file", "size", "first_page", "last_page", "tokens", "changed_at"])
+        if former and former != self.file_id:
+            StoredFile.objects.erase([former])
+
+    def remove(self) -> None:
+        """Delete it with its parts, and its content if nobody else has that. Raises `OSError`."""
+        self.delete()
+        if self.file_id:
+            StoredFile.objects.erase([self.file_id])
+        self.delete_parts()
 
     @property
     def is_editable(self) -> bool:

@@ -4,7 +4,7 @@ import hashlib
 import logging
 import os
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
 from functools import partial, reduce
 from io import BufferedIOBase, BytesIO
@@ -59,6 +59,11 @@ class StoredFileQuerySet(models.QuerySet["StoredFile"]):
                 failed += sum(not _is_deleted(name) for name in names)
             wanted = made
         return deleted, failed
+
+    def erase_on_commit(self, ids: Iterable[int | None]) -> None:
+        """Do so once the transaction has ended. What fails is left to housekeeping."""
+        if wanted := {pk for pk in ids if pk is not None}:
+            transaction.on_commit(partial(self.erase, wanted), robust=True)
 
     def _made_of(self, ids: Collection[int]) -> set[int]:
         """Return the keys of the thumbnails and pages of these files."""

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import models, transaction
 from django.template.defaultfilters import filesizeformat
 
+from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models.accounts.users import User
 from chatapp.models.files.attachments import Attachment
 from chatapp.models.files.contents import FileContent
@@ -24,6 +25,7 @@ FULL = (
     "Your files take up {used} of the {allowed} you may use, and this one has {size}. Delete chats "
     "and presets with files that you no longer need, from the trash too."
 )
+TOO_FAST = "You have stored as many bytes of files as is allowed within an hour. Try again later."
 OWNER_FULL = "The owner has no more room for files. Ask them to delete some, or save a copy first."
 
 
@@ -145,6 +147,18 @@ def check_room_for_sets(owner: User, file_sets: Collection[int | None]) -> None:
         found = PresetFile.objects.filter(file_set__in=keys).exclude(file__in=owned)
         stored = StoredFile.objects.filter(pk__in=found.order_by().values("file"))
         check_room(owner, stored.aggregate(sum=models.Sum("size"))["sum"] or 0)
+
+
+def take_room(person: User, size: int, hourly: TokenBucket, *, in_place_of: int = 0) -> None:
+    """Take `size` bytes from what a person may store, in place of the `in_place_of` bytes they
+    replace.
+
+    `hourly` holds the bytes that the person may still store now. Raises `Refused`.
+    """
+    check_room(person, size - in_place_of)
+    if not hourly.has(size):
+        raise Refused(TOO_FAST)
+    hourly.take(size)
 
 
 def check_room(owner: User, size: int, by: User | None = None) -> None:

@@ -52,6 +52,7 @@ from chatapp.upstream.client import UpstreamClient
 logger = logging.getLogger(__name__)
 
 STORED_HOURS = 8  # hours in which one person may store their whole quota
+FILE_HOURS = 4  # the same for files
 # How many turns may be between receiving the prompt and sending the upstream request. If a burst
 # of prompts all ran at once, the first would wait until the last is checked; with fewer than this,
 # the thread that stores them would idle between turns.
@@ -91,6 +92,9 @@ class Worker:
         self.indexing = Indexing(is_done_elsewhere=self.jobs.index)
         an_hour = settings.CHATAPP_STORED_BYTES_PER_PERSON / STORED_HOURS
         self.stored_bytes = TokenBuckets(partial(TokenBucket, an_hour / 3600, an_hour))
+        of_files = settings.CHATAPP_FILE_BYTES_PER_PERSON / FILE_HOURS
+        an_hour = max(of_files, settings.CHATAPP_FILE_BYTES)
+        self.file_bytes = TokenBuckets(partial(TokenBucket, an_hour / 3600, an_hour))
         self.one_fork_at_a_time = FairLock()
         self.one_prompt_at_a_time = FairLock()
         self.few_turns_at_a_time = ConcurrencyLimiter(TURNS_AT_ONCE, TURN_SECONDS)

@@ -40,6 +40,7 @@ _FIELDS = {
     "created_at": "timestamp",
 }
 _KNOWN = {"chat": _COLUMNS, "chat_message": ("id", *_FIELDS), "user": ("id", "email", "name")}
+_ROW_KEYS = ("rowid", "_rowid_", "oid")
 _JSON = frozenset({"chat", "meta", "content", "output", "files", "sources", "error"})
 
 
@@ -78,15 +79,26 @@ class Database:
     def chats(self) -> Iterator[dict[str, Any] | Broken]:
         """Yield the chats as an export has them, one at a time."""
         try:
-            for (rowid,) in self._connection.execute("SELECT rowid FROM chat"):
-                yield self._chat(rowid)
+            key = self._row_key()
+            for (rowid,) in self._connection.execute(f"SELECT {key} FROM chat"):  # noqa: S608 - a name of ours
+                yield self._chat(key, rowid)
         except sqlite3.Error as error:
             raise Unreadable(DAMAGED) from error
 
-    def _chat(self, rowid: int) -> dict[str, Any] | Broken:
+    def _row_key(self) -> str:
+        """Return a name of the number by which SQLite finds a row of `chat` at once.
+
+        A column of the same name would hide it, and each row would be looked for in all rows.
+        """
+        hidden = self._all_columns("chat")
+        if free := [name for name in _ROW_KEYS if name not in hidden]:
+            return free[0]
+        raise Unreadable(DAMAGED)
+
+    def _chat(self, key: str, rowid: int) -> dict[str, Any] | Broken:
         names = self._columns["chat"]
         try:
-            row = next(iter(self._rows("chat", names, "rowid", rowid)), {})
+            row = next(iter(self._rows("chat", names, key, rowid)), {})
             if isinstance(row.get("chat"), Broken):
                 return row["chat"]  # type: ignore[no-any-return]
             content = mapping(row.get("chat"))
@@ -122,9 +134,13 @@ class Database:
         found = self._connection.execute(query, [table]).fetchone()
         if not found or not found[0].upper().startswith(b"CREATE TABLE"):
             return []
-        selected = self._connection.execute(f'SELECT * FROM "{table}" LIMIT 0')  # noqa: S608 - a name of our own
-        present = {column[0] for column in selected.description}
+        present = self._all_columns(table)
         return [name for name in _KNOWN[table] if name in present]
+
+    def _all_columns(self, table: str) -> set[str]:
+        """Return the names of a table's columns in lower case, which SQLite doesn't distinguish."""
+        selected = self._connection.execute(f'SELECT * FROM "{table}" LIMIT 0')  # noqa: S608 - a name of our own
+        return {column[0].lower() for column in selected.description}
 
     def _names(self, table: str, column: str) -> dict[str, str]:
         try:

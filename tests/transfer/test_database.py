@@ -159,6 +159,18 @@ def test_nothing_stored_in_the_database_is_executed(store: Store, schema: str) -
         list(read_all(store(schema=schema)))
 
 
+def test_a_column_called_rowid_is_not_searched_for_each_chat(store: Store) -> None:
+    schema = SCHEMA.replace("chat (id", "chat (rowid TEXT, _ROWID_ TEXT, id", 1)
+    chats, _ = read_all(store(*(webui_turn(id=f"{number}") for number in range(3)), schema=schema))
+    assert [chat.source_id for chat in chats] == ["0", "1", "2"]
+
+
+def test_a_table_that_hides_all_names_of_its_rows_is_refused(store: Store) -> None:
+    schema = SCHEMA.replace("chat (id", "chat (rowid, oid, _ROWID_, id", 1)
+    with pytest.raises(Unreadable):
+        read_all(store(webui_turn(), schema=schema))
+
+
 def test_the_file_stays_as_it_is(store: Store, tmp_path: Path) -> None:
     file = store(webui_turn())
     before = (tmp_path / "webui.db").read_bytes()

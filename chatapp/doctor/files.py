@@ -54,7 +54,8 @@ def sandbox() -> Iterator[CheckResult]:
             yield failed(
                 "Reading files",
                 "a text could not be read",
-                "See the log. The kernel must allow seccomp filters and enough memory.",
+                "See the log. The kernel must allow seccomp filters and enough memory, and the "
+                "processor must be x86-64 or ARM64.",
                 str(error),
             )
         else:

@@ -80,7 +80,9 @@ def _answer_to(file: int, limits: Limits) -> bytes:
 
 def _failure(status: int, limits: Limits) -> Unreadable:
     if status == answers.UNCONFINED:
-        logger.error("No file is read, because this system's kernel has no seccomp filters")
+        logger.error(
+            "No file is read, because there is no seccomp filter for this kernel or processor"
+        )
         return refusals.no_sandbox()
     logger.info("The process that read a file ended with %d", status)
     return refusals.too_slow(limits.seconds) if status == -signal.SIGXCPU else refusals.crashed()

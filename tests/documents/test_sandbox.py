@@ -19,6 +19,7 @@ from tests.documents.conftest import Reader
 
 pytestmark = pytest.mark.server
 
+OTHER_PROCESSOR = "import platform; platform.machine = lambda: 'riscv64'; "
 # Begins like the real subprocess, then runs `ATTACK` and answers with the error that it got.
 HOSTILE = """
 import sys
@@ -148,6 +149,14 @@ def test_a_malformed_answer_is_refused(attack: Attack, code: str) -> None:
 
 def test_without_a_sandbox_nothing_is_read(attack: Attack) -> None:
     assert "Ask your administrator" in attack(f"os._exit({answers.UNCONFINED})")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no filters")
+def test_linux_on_a_processor_without_a_filter_reads_no_file(
+    read: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "START", OTHER_PROCESSOR + reading.START)
+    assert "Ask your administrator" in read.refusal(b"content")
 
 
 def test_no_process_is_left_after_an_answer(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,12 @@
 `limit_resources` works on every Unix. `confine` needs Linux on x86-64 or ARM64: a seccomp filter
 refuses every system call but the few that computing, reading an open file and writing to an open
 pipe need. So the process can open no file and no socket, start no program or thread and signal no
-process, whatever code runs in it. Other systems have the limits of resources only.
+process, whatever code runs in it. Linux on other processors reads no file; other systems have the
+limits of resources only.
 """
 
 import ctypes
+import errno
 import math
 import os
 import platform
@@ -38,10 +40,12 @@ def limit_resources(seconds: float, memory_bytes: int) -> None:
 
 
 def confine() -> None:
-    """Refuse all but a few system calls from now on. Raises `OSError` if the kernel cannot."""
-    program = PROGRAMS.get(platform.machine()) if sys.platform == "linux" else None
-    if program is None:
+    """Refuse all but a few system calls from now on. Raises `OSError` if Linux can't do so here."""
+    if sys.platform != "linux":
         return
+    program = PROGRAMS.get(platform.machine())
+    if program is None:
+        raise OSError(errno.ENOSYS, f"There is no seccomp filter for {platform.machine()}")
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     install(libc, program)

@@ -8,10 +8,11 @@ from allauth.account.forms import LoginForm as AllauthLoginForm
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm, SetPasswordForm
 from django.core.exceptions import ValidationError
+from django.db import transaction
 
 from chatapp.accounts.confirmation import check_own_password
 from chatapp.accounts.passwords import ADVICE
-from chatapp.models import Memory, User
+from chatapp.models import Memory, User, audit
 from chatapp.models.accounts.memory import MAX_MEMORY_LENGTH
 from chatapp.text.multiline import MultilineField
 
@@ -117,12 +118,43 @@ class SignUpForm(AddressForm):
         return address
 
 
-class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
+class RevokesTokens:
+    """Offers to revoke a person's API tokens, which would outlive sessions and passwords."""
+
+    fields: dict[str, forms.Field]
+    cleaned_data: dict[str, Any]
+
+    def offer_to_revoke_tokens(self, person: User) -> None:
+        if count := person.access_tokens.count():
+            label = f"Revoke API tokens, too ({count})"
+            field = forms.BooleanField(label=label, initial=True, required=False)
+            self.fields["revokes_tokens"] = field
+
+    def revoke_tokens(self, person: User) -> None:
+        """Do so if the person agreed. Requests that use them stop."""
+        if not self.cleaned_data.get("revokes_tokens"):
+            return
+        with transaction.atomic():
+            for token in person.access_tokens.select_for_update():
+                token.delete()
+                audit.record("token.revoked", actor=person, about=person)
+
+
+class SignOutForm(RevokesTokens, forms.Form):
+    """Sign out everywhere else."""
+
+    def __init__(self, person: User, data: Any) -> None:
+        super().__init__(data)
+        self.offer_to_revoke_tokens(person)
+
+
+class NewPasswordForm(RevokesTokens, SetPasswordForm):  # type: ignore[type-arg]
     """Set a new password from a link."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(self, person: User, data: Any) -> None:
+        super().__init__(person, data)
         self.fields["new_password1"].help_text = ADVICE
+        self.offer_to_revoke_tokens(person)
 
 
 class LoginForm(AllauthLoginForm):  # type: ignore[misc]
@@ -134,12 +166,17 @@ class LoginForm(AllauthLoginForm):  # type: ignore[misc]
         self.fields[focused].widget.attrs["autofocus"] = True
 
 
-class ChangePasswordForm(AllauthChangePasswordForm):  # type: ignore[misc]
+class ChangePasswordForm(RevokesTokens, AllauthChangePasswordForm):  # type: ignore[misc]
     """Change the password; wrong old passwords count against the sign-in rate limit."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.fields["password1"].help_text = ADVICE
+        self.offer_to_revoke_tokens(self.user)
+
+    def save(self) -> None:
+        super().save()
+        self.revoke_tokens(self.user)
 
     def clean_oldpassword(self) -> str:
         password: str = self.cleaned_data["oldpassword"]

@@ -149,9 +149,11 @@ def new_password(request: HttpRequest, named: str, token: str) -> HttpResponse:
         return _without_referrer(render(request, "account/link_invalid.html", status=410))
     form = NewPasswordForm(person, request.POST or None)
     if form.is_valid():
+        form.save(commit=False)  # hashes the password, which is slow
         with transaction.atomic():
-            form.save()
+            person.save(update_fields=["password"])
             audit.record("password.changed", actor=person, about=person)
+        form.revoke_tokens(person)
         messages.success(request, "Your new password is set. Sign in with it.")
         return redirect("account_login")
     context: dict[str, Any] = {"form": form, "person": person}

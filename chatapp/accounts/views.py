@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatapp.accounts.auditing import origin_of
 from chatapp.accounts.confirmation import confirm
-from chatapp.accounts.forms import MemoryForm, PreferencesForm, SetupForm
+from chatapp.accounts.forms import MemoryForm, PreferencesForm, SetupForm, SignOutForm
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.setup_link import is_setup_token, setup_token
 from chatapp.db.locks import one_at_a_time
@@ -104,7 +104,8 @@ def devices(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     own = request.user.devices
     others = own.exclude(session_key=request.session.session_key)
-    if request.method == "POST":
+    form = SignOutForm(request.user, request.POST if request.method == "POST" else None)
+    if form.is_valid():
         device = parse_pk(request.POST.get("device", ""))
         with transaction.atomic():
             (others.filter(pk=device) if device else others).sign_out()
@@ -112,9 +113,15 @@ def devices(request: HttpRequest) -> HttpResponse:
             audit.record(
                 "sessions.ended", actor=request.user, about=request.user, detail={"which": which}
             )
+        if not device:
+            form.revoke_tokens(request.user)
         messages.success(request, "Signed out.")
         return redirect("devices")
-    context = {"devices": own.living(), "this_device": request.session.session_key}
+    context = {
+        "devices": own.living(),
+        "this_device": request.session.session_key,
+        "form": form,
+    }
     return render(request, "account/devices.html", context)
 
 

@@ -3,11 +3,12 @@
 from uuid import uuid4
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
 
+from chatapp.accounts.links import password_link
 from chatapp.models import AccessToken, AuditEvent, Installation, User
 from chatapp.models.accounts import access_tokens
-from tests.conftest import confirmed
+from tests.conftest import PASSWORD, confirmed
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -101,3 +102,51 @@ def test_an_administrator_sees_and_revokes_a_persons_tokens(olives: Client, alic
     olives.post(f"{page}revoke-token/", {"token": token.pk})
     assert not AccessToken.objects.exists()
     assert "API tokens" not in olives.get(page).text
+
+
+def issue(person: User) -> AccessToken:
+    return AccessToken.issue(person, "laptop", ["chat"], None)[0]
+
+
+NEW_PASSWORD = "plain copper kettle"
+PLACES = {
+    "signing out everywhere": ("/accounts/devices/", {}),
+    "a changed password": (
+        "/accounts/password/change/",
+        {"oldpassword": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD},
+    ),
+}
+
+
+@pytest.mark.parametrize(("page", "fields"), PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("agrees", [True, False])
+def test_tokens_are_revoked_along_with_sessions_unless_their_owner_keeps_them(
+    alices: Client, alice: User, page: str, fields: dict[str, str], agrees: bool
+) -> None:
+    issue(alice)
+    assert parse(alices.get(page).text).find(id="id_revokes_tokens").attributes.get("checked") == ""
+    answer = alices.post(page, fields | ({"revokes_tokens": "on"} if agrees else {}))
+    assert answer.status_code == 302, answer.text
+    assert AccessToken.objects.exists() != agrees
+    assert AuditEvent.objects.filter(action="token.revoked").count() == int(agrees)
+
+
+def test_tokens_are_revoked_with_a_password_that_was_set_from_a_link(
+    client: Client, alice: User
+) -> None:
+    issue(alice)
+    page = password_link(RequestFactory().get("/"), alice)
+    assert "Revoke API tokens, too (1)" in client.get(page).text
+    new = {"new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
+    assert client.post(page, new | {"revokes_tokens": "on"}).status_code == 302
+    assert not AccessToken.objects.exists()
+
+
+def test_signing_out_one_device_keeps_the_tokens(alices: Client, alice: User) -> None:
+    issue(alice)
+    alices.post("/accounts/devices/", {"device": "7", "revokes_tokens": "on"})
+    assert AccessToken.objects.exists()
+
+
+def test_nothing_is_offered_without_tokens(alices: Client) -> None:
+    assert "Revoke API tokens" not in alices.get("/accounts/devices/").text

@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 import traceback
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -20,11 +21,15 @@ ROOT = Path(__file__).parents[2]
 
 
 class Shell:
-    def __init__(self, environment: dict[str, str]) -> None:
+    """Runs today's code, or that of another version in `folder` with its own `python`."""
+
+    def __init__(
+        self, environment: Mapping[str, str], python: str = sys.executable, folder: Path = ROOT
+    ) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.shell"],
-            cwd=ROOT,
-            env=environment,
+            [python, "-P", __file__],
+            cwd=folder,
+            env={**environment, "PYTHONPATH": str(folder)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -25,11 +25,13 @@ upgrade: $(VENV)/base
 test: $(VENV)/dev
 	$(PYTEST)
 
-# Again on PostgreSQL and Redis, which DATABASE_URL and REDIS_URL name.
+# Again on PostgreSQL and Redis, which DATABASE_URL and REDIS_URL name, and upgrades of older data on
+# both databases.
 test-databases: $(VENV)/dev
 	DATABASE_URL=$${DATABASE_URL:-postgres://postgres@127.0.0.1:5432/postgres} \
 	REDIS_URL=$${REDIS_URL:-redis://127.0.0.1:6379/0} \
 	$(PYTEST) -m "database or transaction" $(ON_DATABASES:%=tests/%)
+	$(PYTEST) tests/upgrades
 
 # Whole deployments, and a person's main job in Firefox and WebKit.
 test-deployment: $(VENV)/dev
@@ -46,7 +48,7 @@ coverage: $(VENV)/dev
 # Everything there is: each size and window, large random inputs, every database.
 test-all: export CHATAPP_TEST_THOROUGH := 1
 test-all: $(VENV)/dev
-	$(PYTEST) tests tests/deployment tests/engines
+	$(PYTEST) tests tests/deployment tests/engines tests/upgrades
 	DATABASE_URL=$${DATABASE_URL:-postgres://postgres@127.0.0.1:5432/postgres} \
 	REDIS_URL=$${REDIS_URL:-redis://127.0.0.1:6379/0} \
 	$(PYTEST) -m "not pure and not network and not browser"

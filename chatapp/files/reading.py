@@ -1,13 +1,14 @@
 """Read uploaded files in the background: a few at a time, each in a sandboxed process.
 
-The threads here only wait for those processes, so the event loop is never blocked.
+The threads here only wait for those processes, so the event loop is never blocked. People are
+served in turn, with one file at a time.
 """
 
 import logging
 import os
 import tempfile
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
 from typing import cast
@@ -17,6 +18,8 @@ from django.conf import settings
 from django.db import Error, IntegrityError, connection
 
 from chatapp import documents
+from chatapp.concurrency.fair_threads import FairThreads
+from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
 from chatapp.db.retry import retry_on_integrity_error
 from chatapp.documents import Document, Limits, Picture, Scan, Unreadable
 from chatapp.models import Attachment, FileContent, PageImage, StoredFile
@@ -26,27 +29,34 @@ from chatapp.realtime.worker import worker
 logger = logging.getLogger(__name__)
 
 AT_ONCE = max(2, os.cpu_count() or 1)
+SECONDS_PER_HOUR = 600.0  # of reading, for each person
+WAITING = "Waiting for your other files."
 NOT_STORED = "The server can't store files at the moment. Try again in a while."
 FAILED = "This file could not be read because of a fault in the app. It is in the server's log."
 
 AGAIN_SECONDS = 5.0
 
-threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reading")
+threads = FairThreads(
+    AT_ONCE,
+    "reading",
+    TokenBuckets(partial(TokenBucket, SECONDS_PER_HOUR / 3600, SECONDS_PER_HOUR)),
+)
 _is_stopping = threading.Event()
 
 
-def start_reading(attachment: Attachment) -> "Future[None]":
+def start_reading(attachment: Attachment) -> None:
     """Read an uploaded file soon, and show in the tabs how it ended."""
-    Attachment.objects.filter(pk=attachment.pk).update(
-        state=Attachment.State.READING, read_by=worker().id, problem=""
-    )
-    return threads.submit(_read_in_thread, attachment.pk)
+    own = Attachment.objects.filter(pk=attachment.pk)
+    own.update(state=Attachment.State.READING, read_by=worker().id, problem="")
+    read_it = partial(_read_in_thread, attachment.pk)
+    if threads.submit(attachment.user_id, attachment.size, read_it):
+        own.filter(state=Attachment.State.READING).update(problem=WAITING)
 
 
 def shut_down() -> None:
     """Read nothing more. What was not read fails as an orphan, and can be tried again."""
     _is_stopping.set()
-    threads.shutdown(wait=False, cancel_futures=True)
+    threads.stop()
     documents.stop()
 
 
@@ -66,6 +76,8 @@ def _read_in_thread(pk: UUID) -> None:
 def read(pk: UUID) -> None:
     """Read an attachment now; it is then ready, or failed with a sentence."""
     if attachment := Attachment.objects.filter(pk=pk).first():
+        if Attachment.objects.filter(pk=pk).exclude(problem="").update(problem=""):
+            worker().draft_changed(attachment.user_id, attachment.conversation_id)
         _read_and_store(attachment)
         worker().draft_changed(attachment.user_id, attachment.conversation_id)
 

@@ -1,5 +1,6 @@
 """Files are read at once, in the test's own process, thread and transaction."""
 
+from functools import partial
 from uuid import UUID
 
 import pytest
@@ -10,8 +11,10 @@ from tests.support.reading import read_here
 
 
 class AtOnce:
-    def submit(self, _read_in_thread: object, pk: UUID) -> None:
+    def submit(self, person: int, size: int, job: "partial[UUID]") -> bool:
+        [pk] = job.args
         reading.read(pk)
+        return False
 
 
 @pytest.fixture(autouse=True)

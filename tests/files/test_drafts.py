@@ -1,12 +1,14 @@
 """The draft of a prompt: its files, their texts, and what fits the model."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
 from pytest_django import Settings
 
+from chatapp.files import reading
 from chatapp.models import (
     Attachment,
     FileContent,
@@ -139,3 +141,15 @@ async def test_files_that_do_not_fit_the_model_are_refused_before_anything_is_st
     await book.arefresh_from_db()
     assert book.message_id is None
     assert not upstream.chat_requests
+
+
+def test_a_file_says_that_it_waits_for_others_of_its_person(
+    alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = SimpleNamespace(submit=lambda *_: True)
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(reading, "threads", busy)
+        attachment = upload(alices, "notes.txt", b"Sales fell")
+    assert "Waiting for your other files." in alices.get("/files/draft/").text
+    reading.read(attachment.pk)
+    assert "Waiting" not in alices.get("/files/draft/").text

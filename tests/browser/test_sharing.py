@@ -11,7 +11,6 @@ from tests.browser.test_tools_and_choices import call
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, reasoning, role
 from tests.support.live import Person, Server
 
-
 # Resolves once the page is at its end, and its scripts know that.
 UNTIL_AT_END = """() => new Promise((done) => {
   const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 1;

@@ -8,29 +8,24 @@ sockets. Its own `manage.py backup` writes NAME.sqlite.zip and NAME.postgresql.z
 import argparse
 import asyncio
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Self
-from urllib.parse import urlsplit
-from uuid import uuid4
-
-import psycopg
 
 from tests.support.live import ROOT
 from tests.support.program import Program
 from tests.upgrades import chatting, library, staff
 from tests.upgrades.answering import AnsweringUpstream
+from tests.upgrades.databases import new_database
 from tests.upgrades.old_version import Code, Installation, check_out
 
 DATA = Path(__file__).parent / "data"
 SHOW = Path(__file__).with_name("show.py")
 STORY_SECONDS = 300
 VENDORS = ("sqlite", "postgresql")
-POSTGRESQL = "postgres://postgres@127.0.0.1:5432/postgres"
 
 
 def main() -> None:
@@ -105,15 +100,8 @@ def installation(code: Code, vendor: str) -> Iterator[Installation]:
         if vendor == "sqlite":
             yield Installation(code, environment)
             return
-        server = os.environ.get("DATABASE_URL", POSTGRESQL)
-        name = f"chatapp_old_{uuid4().hex}"
-        with closing(psycopg.connect(server, autocommit=True)) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
-            try:
-                url = urlsplit(server)._replace(path=f"/{name}").geturl()
-                yield Installation(code, environment | {"DATABASE_URL": url})
-            finally:
-                connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+        with new_database() as url:
+            yield Installation(code, environment | {"DATABASE_URL": url})
 
 
 if __name__ == "__main__":

@@ -84,6 +84,7 @@ class Installation(Program, Address):
         super().__init__()
         self._code = code
         self._shell: Shell | None = None
+        self.environment = dict(environment)  # with which another version uses the same data
         self._environment = {
             "PATH": os.environ["PATH"],
             "HOME": environment["DATA_DIR"],

@@ -43,14 +43,12 @@ def find_id(site: Installation, model: str, field: str, value: str) -> str:
 
 def set_up(site: Installation, upstream_url: str, tools_url: str) -> Cast:
     """Create the first account, connect a provider and invite everybody else."""
-    options = ("--noinput", "--username", "olive", "--email", "olive@example.org")
-    site.manage("createsuperuser", *options, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
-    olive = Browser(site, "olive")
-    _connect(olive, "Gateway", upstream_url, to="everybody")
+    olive = sign_up(site)
+    connect(olive, "Gateway", upstream_url, to="everybody")
     site.run(ADD_TOOLS_AND_SUGGESTIONS, tools_url)
     olive.fill_in("groups", name="Writers")
     group = find_id(site, "Group", "name", "Writers")
-    _connect(olive, "Spare", upstream_url, to="groups", groups=group)
+    connect(olive, "Spare", upstream_url, to="groups", groups=group)
     rita = _invite(olive, "rita", reviews="on")
     ann, ben = _invite(olive, "ann", group=group), _invite(olive, "ben", group=group)
     return Cast(olive, rita, ann, ben)
@@ -97,7 +95,15 @@ def review(site: Installation, cast: Cast, title: str) -> None:
     rita.press("draw-review-sample", name="Half", share="50", person="ann")
 
 
-def _connect(olive: Browser, name: str, upstream_url: str, **given: str) -> None:
+def sign_up(site: Installation) -> Browser:
+    """Create the first account, and sign in."""
+    options = ("--noinput", "--username", "olive", "--email", "olive@example.org")
+    site.manage("createsuperuser", *options, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    return Browser(site, "olive")
+
+
+def connect(olive: Browser, name: str, upstream_url: str, **given: str) -> None:
+    """Connect a provider and say who may use its models."""
     olive.fill_in("connect", name=name, base_url=upstream_url, new_api_key="sk-test-only")
     upstream = find_id(olive.site, "Upstream", "name", name)
     olive.fill_in("upstream-offer", {"pk": upstream}, **given)

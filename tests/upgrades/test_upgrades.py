@@ -5,21 +5,17 @@ today's code shows.
 """
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from uuid import uuid4
 from zipfile import ZipFile
 
-import psycopg
 import pytest
 
 from tests.support.live import Site, run
-from tests.upgrades.make_data import DATA, POSTGRESQL, SHOW
+from tests.upgrades.databases import new_database
+from tests.upgrades.make_data import DATA, SHOW
 
 NAMES = sorted(file.stem for file in DATA.glob("*.json"))
 # The usage of an interrupted reply is booked, and its hold on budgets ends.
@@ -55,20 +51,8 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path, static: Path) -> Itera
     if request.param == "sqlite":
         yield environment
         return
-    server = os.environ.get("DATABASE_URL", POSTGRESQL)
-    name = f"chatapp_upgrade_{uuid4().hex}"
-    try:
-        connection = psycopg.connect(server, autocommit=True, connect_timeout=3)
-    except psycopg.OperationalError as error:
-        pytest.skip(f"PostgreSQL can't be reached: {error}")
-    with closing(connection):
-        connection.execute(f"CREATE DATABASE {name}".encode())
-        try:
-            yield environment | {
-                "DATABASE_URL": urlsplit(server)._replace(path=f"/{name}").geturl()
-            }
-        finally:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    with new_database() as url:
+        yield environment | {"DATABASE_URL": url}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,7 @@
 """Chat completions as the official client of OpenAI sends and reads them."""
 
 import asyncio
+import threading
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -44,6 +45,7 @@ from tests.support.fake_upstream import (
     usage,
 )
 from tests.support.pictures import png
+from tests.support.program import WAIT_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -413,18 +415,20 @@ async def test_nothing_stays_reserved_for_a_request_whose_script_left_early(
     script: AsyncOpenAI, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await Limit.objects.acreate(measure="tokens", cap=100_000)
-    began = asyncio.Event()
+    began, has_left = asyncio.Event(), threading.Event()
     loop, begin = asyncio.get_running_loop(), ApiRequest.begin
 
-    def slowly(*arguments: Any) -> ApiRequest:
+    def begin_late(*arguments: Any) -> ApiRequest:
         loop.call_soon_threadsafe(began.set)
+        assert has_left.wait(WAIT_SECONDS)
         return begin(*arguments)
 
-    monkeypatch.setattr(ApiRequest, "begin", slowly)
+    monkeypatch.setattr(ApiRequest, "begin", begin_late)
     asking = asyncio.create_task(script.chat.completions.create(model=MODEL, messages=HELLO))
     await began.wait()
     asking.cancel()
     await asyncio.wait([asking])
+    has_left.set()
     await until(lambda: BudgetHold.objects.exclude(settled_at=None).aexists())
     assert (await BudgetAccount.objects.aget()).held == 0
     assert not upstream.chat_requests

@@ -56,10 +56,13 @@ function show(isShown) {
 document.addEventListener("click", async ({ target }) => {
   if (target.closest?.(`[data-closes-settings]${OURS}`)) show(false);
   if (!target.closest?.(`[data-settings]${OURS}`)) return;
-  const isShown = panel() && !panel().hidden;
-  if (!panel()) await load();
-  else if (!isShown) refresh();
-  show(!isShown);
+  if (panel()) {
+    if (panel().hidden) refresh();
+    show(panel().hidden);
+    return;
+  }
+  await load();
+  if (!panel()?.hidden) show(true); // else it was closed while its styles were loading
 });
 
 document.addEventListener("keydown", (event) => {

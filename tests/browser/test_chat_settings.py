@@ -1,8 +1,9 @@
 """The panel of a chat's settings: before the first prompt, beside the thread, and on a phone."""
 
+import re
 from typing import Any
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
@@ -65,6 +66,22 @@ def test_the_panel_is_used_by_keyboard_on_a_phone(sit_down: SitDown, alice: Pers
     expect(panel).to_be_hidden()
     expect(opener).to_be_focused()
     expect(opener).to_have_attribute("aria-expanded", "false")
+
+
+def test_a_panel_that_is_closed_while_its_styles_load_stays_closed(desk: Desk) -> None:
+    styles: list[Route] = []
+    desk.context.route(re.compile("/chat-settings.*css"), lambda route: styles.append(route))
+    tab = desk.open()
+    opener = tab.page.get_by_role("button", name="Chat settings")
+    with tab.page.expect_request(re.compile("/chat-settings.*css")):
+        opener.click()
+    panel = tab.page.get_by_role("complementary", name="Chat settings")
+    panel.get_by_label("Temperature").press("Escape")
+    expect(panel).to_be_hidden()
+    styles[0].continue_()
+    tab.page.wait_for_function("document.querySelector('#chat-settings link').sheet")
+    opener.click()
+    expect(panel).to_be_focused()
 
 
 def test_another_preset_is_shown_at_once_in_every_tab(desk: Desk, upstream: FakeUpstream) -> None:

@@ -29,7 +29,7 @@ class FairThreads:
         self._order = count()
         # Jobs as (size, order, job), of people in the order of their turns.
         self._waiting: dict[int, list[tuple[int, int, Job]]] = {}
-        self._busy: set[int] = set()  # people of whom a job is running
+        self._busy: set[int] = set()  # the people whose jobs are running
         self._threads: list[threading.Thread] = []
         self._is_stopped = False
 

@@ -247,8 +247,8 @@ def _drop_functions(cursor: Any) -> None:
 def _lock_tables(connection: BaseDatabaseWrapper) -> None:
     """Lock all tables of the app, so that the old version, which still serves, can't deadlock.
 
-    Dropping a trigger locks its table anyway. The wait is short and is repeated, because whoever
-    wants the table queues behind it.
+    Dropping a trigger locks its table anyway. The wait is short and is repeated, because
+    others who want a table queue behind it.
     """
     with connection.cursor() as cursor:
         tables = ", ".join(f'"{table}"' for table in _read_tables(cursor))

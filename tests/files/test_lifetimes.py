@@ -27,7 +27,9 @@ from chatapp.models import (
 )
 from chatapp.models.files import storage
 from chatapp.models.files.abandoned import delete_abandoned
+from chatapp.models.files.contents import stored_text
 from chatapp.models.library.file_sets import TOO_FAST
+from chatapp.models.refusals import Refused
 from chatapp.realtime.worker import worker
 from tests.support.attaching import attached_to, send_part, stored_names, upload
 from tests.support.pictures import png
@@ -153,6 +155,30 @@ def test_a_replaced_text_is_erased_at_once(alices: Client) -> None:
         [file] = StoredFile.objects.all()
         assert file.read() == text.encode()
         assert stored_names() == {file.name}
+
+
+def test_of_two_texts_that_replace_one_at_once_the_later_is_kept(alices: Client) -> None:
+    upload(alices, "notes.txt", b"Sales fell")
+    first, second = Attachment.objects.get(), Attachment.objects.get()
+    first.replace_content(stored_text("Sales rose"))
+    second.replace_content(stored_text("Sales doubled"))
+    [file] = StoredFile.objects.all()
+    assert file.read() == b"Sales doubled"
+    assert stored_names() == {file.name}
+
+
+def test_a_text_that_was_sent_meanwhile_is_neither_replaced_nor_removed(
+    alices: Client, alice: User
+) -> None:
+    notes = upload(alices, "notes.txt", b"Sales fell")
+    prompt = Conversation.objects.create(user=alice).messages.create(role="user", content="See")
+    Attachment.objects.update(message=prompt)
+    with pytest.raises(Refused):
+        notes.replace_content(stored_text("Sales rose"))
+    notes.remove()
+    [file] = StoredFile.objects.all()
+    assert file.read() == b"Sales fell"
+    assert Attachment.objects.get().file == file
 
 
 def test_a_removed_file_is_erased_at_once_unless_somebody_else_has_it(

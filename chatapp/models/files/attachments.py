@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import ClassVar, Self
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -212,20 +212,36 @@ class Attachment(models.Model):
     def replace_content(self, content: FileContent) -> None:
         """Use another content instead, and erase the former one if nobody else has it.
 
-        Raises `IntegrityError` if the new one was erased at this moment.
+        Raises `Refused` if it was removed or sent meanwhile, and `IntegrityError` if the new
+        content was erased at this moment.
         """
-        former = self.file_id
+        fields = ["file", "size", "first_page", "last_page", "tokens", "changed_at"]
         self.take(content)
-        self.save(update_fields=["file", "size", "first_page", "last_page", "tokens", "changed_at"])
-        if former and former != self.file_id:
-            StoredFile.objects.erase([former])
+        with transaction.atomic():
+            if former := self._lock_draft():
+                self.save(update_fields=fields)
+        if former != content.file.pk:
+            StoredFile.objects.erase([former or content.file.pk])
+        if not former:
+            raise Refused(GONE)
 
     def remove(self) -> None:
-        """Delete it with its parts, and its content if nobody else has that. Raises `OSError`."""
-        self.delete()
-        if self.file_id:
-            StoredFile.objects.erase([self.file_id])
-        self.delete_parts()
+        """Delete it with its parts, and its content if nobody else has that.
+
+        Does nothing if it was sent meanwhile. Raises `OSError`.
+        """
+        with transaction.atomic():
+            file = self._lock_draft()
+            is_deleted, _ = Attachment.objects.filter(pk=self.pk, message=None).delete()
+        if file:
+            StoredFile.objects.erase([file])
+        if is_deleted:
+            self.delete_parts()
+
+    def _lock_draft(self) -> int | None:
+        """Lock it if it is in a draft, and return the file that it has by now."""
+        own = Attachment.objects.filter(pk=self.pk, message=None)
+        return own.select_for_update().values_list("file", flat=True).first()
 
     @property
     def is_editable(self) -> bool:

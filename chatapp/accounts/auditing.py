@@ -1,13 +1,13 @@
 """Audit events for signing in and out, failed sign-ins and confirmations, and second factors."""
 
-from functools import wraps
 from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.db import transaction
 from django.dispatch import receiver
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
+from django.views.generic import FormView
 
 from chatapp.accounts.adapter import AccountAdapter
 from chatapp.accounts.staff import View
@@ -55,24 +55,29 @@ def _failed(credentials: dict[str, Any], request: HttpRequest | None, **_: Any) 
         audit.record("person.sign_in_failed", actor=None, about=about, detail=origin_of(request))
 
 
-def with_factors_recorded(view: View) -> View:
-    """Record the second factors that the view adds or removes; call it in a transaction."""
+def records_factors(view_class: "type[FormView[Any]]") -> View:
+    """Return a view that records which second factors its form adds or removes, as it does so."""
 
-    @wraps(view)
-    def recording(request: HttpRequest, *args: object, **options: object) -> HttpResponseBase:
-        assert isinstance(request.user, User)
-        own = Authenticator.objects.filter(user=request.user)
-        before = dict(own.values_list("pk", "type"))
-        response = view(request, *args, **options)
-        after = dict(own.values_list("pk", "type"))
-        for action, keys in (
-            ("factor.added", after.keys() - before.keys()),
-            ("factor.removed", before.keys() - after.keys()),
-        ):
-            for pk in sorted(keys):
-                kind = Authenticator.Type((after | before)[pk]).label
-                detail = {"kind": str(kind)}
-                audit.record(action, actor=request.user, about=request.user, detail=detail)
-        return response
+    class Recording(view_class):  # type: ignore[misc, valid-type]
+        def form_valid(self, form: Any) -> HttpResponse:
+            person = self.request.user
+            assert isinstance(person, User)
+            own = Authenticator.objects.filter(user=person)
+            with transaction.atomic():
+                before = dict(own.values_list("pk", "type"))
+                response: HttpResponse = super().form_valid(form)
+                _record_factors(person, before, dict(own.values_list("pk", "type")))
+            return response
 
-    return recording
+    view: View = Recording.as_view()
+    return view
+
+
+def _record_factors(person: User, before: dict[int, str], after: dict[int, str]) -> None:
+    for action, keys in (
+        ("factor.added", after.keys() - before.keys()),
+        ("factor.removed", before.keys() - after.keys()),
+    ):
+        for pk in sorted(keys):
+            detail = {"kind": str(Authenticator.Type((after | before)[pk]).label)}
+            audit.record(action, actor=person, about=person, detail=detail)

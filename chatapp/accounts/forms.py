@@ -65,9 +65,9 @@ class SetupForm(FirstPasswordForm):
     """Create the first account, with both roles, since nobody else could assign one."""
 
     def save(self, commit: bool = True) -> User:
-        user: User = super().save(commit=False)
-        user.is_staff = user.is_superuser = user.reviews = True
-        user.save()
+        """Return the account; `commit` stores it."""
+        self.instance.is_staff = self.instance.is_superuser = self.instance.reviews = True
+        user: User = super().save(commit)
         return user
 
 

@@ -1,5 +1,7 @@
 """URLs of accounts: the allauth views that the app uses, and its own."""
 
+from typing import Any
+
 from allauth.account import views as account
 from allauth.decorators import rate_limit
 from allauth.mfa.base import views as second_factor
@@ -7,12 +9,12 @@ from allauth.mfa.recovery_codes import views as codes
 from allauth.mfa.totp import views as app
 from allauth.mfa.webauthn import views as keys
 from django.contrib.auth.decorators import login_required
-from django.db import transaction
 from django.urls import path
 from django.views.decorators.cache import never_cache
+from django.views.generic import FormView
 
 from chatapp.accounts import openid, signup, tokens, views
-from chatapp.accounts.auditing import with_factors_recorded
+from chatapp.accounts.auditing import records_factors
 from chatapp.accounts.staff import View, confirmed_only
 
 
@@ -23,9 +25,13 @@ def begins_sign_in(view: View) -> View:
 
 
 def own(view: View) -> View:
-    """Wrap a page about one's own security: confirmed, never cached, in the event's transaction."""
-    recorded = transaction.atomic(with_factors_recorded(view))
-    return never_cache(login_required(confirmed_only(recorded)))
+    """Wrap a page about one's own security: confirmed and never cached."""
+    return never_cache(login_required(confirmed_only(view)))
+
+
+def changes_factors(view_class: "type[FormView[Any]]") -> View:
+    """Wrap a page whose form adds or removes a second factor."""
+    return own(records_factors(view_class))
 
 
 urlpatterns = [
@@ -75,8 +81,16 @@ urlpatterns = [
     path("accounts/login/code/", second_factor.authenticate, name="mfa_authenticate"),
     path("accounts/login/passkey/", begins_sign_in(keys.login_webauthn), name="mfa_login_webauthn"),
     path("accounts/second-factor/", own(second_factor.index), name="mfa_index"),
-    path("accounts/second-factor/app/", own(app.activate_totp), name="mfa_activate_totp"),
-    path("accounts/second-factor/app/end/", own(app.deactivate_totp), name="mfa_deactivate_totp"),
+    path(
+        "accounts/second-factor/app/",
+        changes_factors(app.ActivateTOTPView),
+        name="mfa_activate_totp",
+    ),
+    path(
+        "accounts/second-factor/app/end/",
+        changes_factors(app.DeactivateTOTPView),
+        name="mfa_deactivate_totp",
+    ),
     path(
         "accounts/second-factor/codes/",
         own(codes.view_recovery_codes),
@@ -84,7 +98,7 @@ urlpatterns = [
     ),
     path(
         "accounts/second-factor/codes/new/",
-        own(codes.generate_recovery_codes),
+        changes_factors(codes.GenerateRecoveryCodesView),
         name="mfa_generate_recovery_codes",
     ),
     path(
@@ -93,7 +107,11 @@ urlpatterns = [
         name="mfa_download_recovery_codes",
     ),
     path("accounts/second-factor/keys/", own(keys.list_webauthn), name="mfa_list_webauthn"),
-    path("accounts/second-factor/keys/add/", own(keys.add_webauthn), name="mfa_add_webauthn"),
+    path(
+        "accounts/second-factor/keys/add/",
+        changes_factors(keys.AddWebAuthnView),
+        name="mfa_add_webauthn",
+    ),
     path(
         "accounts/second-factor/keys/<int:pk>/name/",
         own(keys.edit_webauthn),
@@ -101,7 +119,7 @@ urlpatterns = [
     ),
     path(
         "accounts/second-factor/keys/<int:pk>/end/",
-        own(keys.remove_webauthn),
+        changes_factors(keys.RemoveWebAuthnView),
         name="mfa_remove_webauthn",
     ),
 ]

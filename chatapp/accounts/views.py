@@ -79,14 +79,15 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404("This is not the setup link that the server printed.")
     form = SetupForm(request.POST or None)
     if form.is_valid():
+        user = form.save(commit=False)  # hashes the password, which is slow
         with transaction.atomic(), one_at_a_time("setup"):
             is_first = is_setup_token(token)
-            user = form.save() if is_first else None
-            if user:
+            if is_first:
+                user.save()
                 after = {"is_staff": True, "is_superuser": True, "reviews": True}
                 detail = {"after": after, **origin_of(request)}
                 audit.record("person.added", actor=user, about=user, detail=detail)
-        if user:
+        if is_first:
             login(request, user)
             confirm(request)
         return redirect("chat")

@@ -65,14 +65,17 @@ def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
         chosen = _chosen_preset(request.user, request.POST.get("preset", ""))
         number = number_of(request.POST.get("version", ""))
         settings.preset_version = _version(chosen, number) if chosen else None
-        if not _apply(form, settings, request.user):
-            return _panel(request, conversation, settings, form, is_unsaved=True)
-        if "show" in request.GET:
-            is_unsaved = settings.digest != before
-            return _panel(request, conversation, settings, is_unsaved=is_unsaved)
-        settings.store()
-    worker().conversation_changed(request.user.pk, pk)
-    return _panel(request, conversation, settings, is_saved=True)
+        is_valid = _apply(form, settings, request.user)
+        is_saved = is_valid and "show" not in request.GET
+        if is_saved:
+            settings.store()
+    if is_saved:
+        worker().conversation_changed(request.user.pk, pk)
+        return _panel(request, conversation, settings, is_saved=True)
+    is_unsaved = not is_valid or settings.digest != before
+    return _panel(
+        request, conversation, settings, None if is_valid else form, is_unsaved=is_unsaved
+    )
 
 
 def _apply(form: SettingsForm, settings: ChatSettings, user: User) -> bool:

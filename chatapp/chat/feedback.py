@@ -18,7 +18,6 @@ from chatapp.realtime.worker import worker
 
 @require_POST
 @login_required
-@transaction.atomic
 def give(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Save the rating and the note. Responds with the updated thumbs, or with a sentence (422).
 
@@ -31,13 +30,7 @@ def give(request: HttpRequest, pk: UUID) -> HttpResponse:
         return error_response(form)
     rating, note = form.parsed
     try:
-        reply = locked_message(request.user, pk)
-        before = Feedback.objects.filter(message=reply).first()
-        if note:
-            hourly = worker().stored_bytes[request.user.pk]
-            old = before.note_bytes if before else 0
-            take_room(request.user, len(note.encode()), hourly, in_place_of=old)
-        given = Feedback.give(reply, rating, note)
+        reply, before, given = _save_rating(request.user, pk, rating, note)
     except Refused as error:
         return text_response(str(error), 422)
     if "HX-Request" not in request.headers:
@@ -45,3 +38,17 @@ def give(request: HttpRequest, pk: UUID) -> HttpResponse:
     is_saved = given and before and before.rating == given.rating and note is not None
     context = {"message": reply, "feedback": given, "is_open": not is_saved}
     return render(request, "chat/_feedback.html", context)
+
+
+@transaction.atomic
+def _save_rating(
+    user: User, pk: UUID, rating: Feedback.Rating | None, note: str | None
+) -> tuple[Message, Feedback | None, Feedback | None]:
+    """Save it and return the reply with its feedback before and after. Raises `Refused`."""
+    reply = locked_message(user, pk)
+    before = Feedback.objects.filter(message=reply).first()
+    if note:
+        hourly = worker().stored_bytes[user.pk]
+        old = before.note_bytes if before else 0
+        take_room(user, len(note.encode()), hourly, in_place_of=old)
+    return reply, before, Feedback.give(reply, rating, note)

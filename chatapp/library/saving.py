@@ -15,10 +15,17 @@ COPY = " (copy)"
 TOO_MANY = "You can have {:,} {} at most, and have {:,}. Delete some first."
 
 
+def check_number(kind: Kind[Item], owner: User, more: int) -> None:
+    """Raise `Refused` if the person would have too many."""
+    own = kind.model.objects.owned_by(owner).count()
+    if own + more > kind.max_owned:
+        raise Refused(TOO_MANY.format(kind.max_owned, kind.plural, own))
+
+
 @transaction.atomic
 def add(kind: Kind[Item], owner: User, contents: Sequence[Mapping[str, Any]]) -> list[Item]:
     """Save new items. Raises `Refused`."""
-    _check_number(kind, owner, len(contents))
+    check_number(kind, owner, len(contents))
     _take_room(owner, *contents)
     return kind.model.start_all(owner, kind.fitted(owner, contents))
 
@@ -40,14 +47,8 @@ def change(item: Item, by: User, opened: int, content: Mapping[str, Any]) -> Non
 
 def restore(kind: Kind[Item], item: Item) -> None:
     """Bring a deleted item back. Raises `Refused`."""
-    _check_number(kind, item.owner, 1)
+    check_number(kind, item.owner, 1)
     item.restore()
-
-
-def _check_number(kind: Kind[Item], owner: User, more: int) -> None:
-    own = kind.model.objects.owned_by(owner).count()
-    if own + more > kind.max_owned:
-        raise Refused(TOO_MANY.format(kind.max_owned, kind.plural, own))
 
 
 def _take_room(user: User, *contents: Mapping[str, Any]) -> None:

@@ -9,10 +9,11 @@ from chatapp.library import saving
 from chatapp.library.kinds import Kind
 from chatapp.library.prompts.formats import prompts_in
 from chatapp.library.prompts.forms import PromptForm
-from chatapp.models import RememberedValues, SavedPrompt, User
+from chatapp.models import Refused, RememberedValues, SavedPrompt, User
 from chatapp.models.library.prompts import MAX_COMMAND_LENGTH, MAX_PROMPTS
 from chatapp.models.library.sharing import DELETED_DAYS, Level
 
+IMPORTED_AT_ONCE = 50  # in one transaction
 NAMED = 5  # problems that are told one by one
 
 
@@ -51,7 +52,14 @@ class Prompts(Kind[SavedPrompt]):
         found, problems = prompts_in(data)
         own = {(one.title, one.text) for one in SavedPrompt.objects.owned_by(user)}
         unknown = [one for one in found if (one["title"], one["text"]) not in own]
-        saving.add(self, user, unknown)
+        saving.check_number(self, user, len(unknown))
+        for start in range(0, len(unknown), IMPORTED_AT_ONCE):
+            try:
+                saving.add(self, user, unknown[start : start + IMPORTED_AT_ONCE])
+            except Refused as refused:
+                if not start:
+                    raise
+                return [*_told(start, len(found) - len(unknown), problems), str(refused)]
         return _told(len(unknown), len(found) - len(unknown), problems)
 
 

@@ -15,7 +15,7 @@ from chatapp.models.files.attachments import Attachment
 from chatapp.models.files.stored_files import StoredFile
 from chatapp.models.policies.legal_holds import refuse_held
 
-ERASED_AT_ONCE = 500  # messages
+ERASED_AT_ONCE = 25  # messages
 
 
 class Erasable(models.Model):

@@ -128,7 +128,7 @@ class FolderQuerySet(models.QuerySet[C]):
     def purge(self) -> bool:
         """Delete a portion of what is `purgeable`; return whether there was any.
 
-        Runs in one process at a time, for a few hundred messages, so that nobody waits long.
+        Runs in one process at a time, for a few messages, so that nobody waits long.
         """
         with suppress(UnderLegalHold), transaction.atomic(), one_at_a_time(ERASING):
             conversation = self.purgeable().order_by("trashed_at", "id").first()

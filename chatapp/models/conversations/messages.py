@@ -35,7 +35,7 @@ from chatapp.upstream.wire.reply import Ending, Reply
 # One running reply per slot of a conversation. The name begins with the constraint's name in the
 # previous version, because that version's processes recognise the error by it.
 ONE_STREAMS = "message_one_streams_a_slot"
-PURGED_AT_ONCE = 500  # messages
+PURGED_AT_ONCE = 25  # messages
 
 
 class MessageQuerySet(models.QuerySet["Message"]):

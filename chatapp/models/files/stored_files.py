@@ -102,10 +102,9 @@ def _delete_rows(files: StoredFileQuerySet) -> list[str]:
     """Delete the rows of some unused files; return the names of their bytes."""
     some = files.unused().select_for_update().values_list("pk", flat=True)[:AT_ONCE]
     # Looked at again: one may have been referred to while its lock was waited for.
-    unused = list(files.unused().filter(pk__in=list(some)))
-    for file in unused:
-        file.delete()
-    return [file.name for file in unused]
+    unused = dict(files.unused().filter(pk__in=list(some)).values_list("pk", "name"))
+    StoredFile.objects.filter(pk__in=unused).delete()
+    return list(unused.values())
 
 
 class StoredFile(models.Model):

@@ -70,11 +70,11 @@ class RetentionRun:
         """Erase one conversation, or as much of it as fits a step, as `Conversation.erase` does."""
         while ledger.complete():
             pass
+        due = retention.going_conversations().order_by("updated_at", "id").first()
+        if due is None:
+            return False
         rows: Counter[str] = Counter()
         with suppress(UnderLegalHold), transaction.atomic(), one_at_a_time(ERASING):
-            due = retention.going_conversations().order_by("updated_at", "id").first()
-            if due is None:
-                return False
             refuse_held(due.user_id, due.pk)
             still = retention.due_conversations().filter(pk=due.pk).order_by()
             if conversation := still.select_for_update(of=("self",)).first():

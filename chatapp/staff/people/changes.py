@@ -1,9 +1,11 @@
 """Changes to one person, from the sections of their page; each asks for confirmation first.
 
-A change returns what to say in its section, or a page.
+A change runs in a transaction. It returns what to say in its section, or a function that is called
+after the transaction and returns that, or a page.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from django.contrib import messages
 from django.contrib.auth.models import Group
@@ -26,6 +28,8 @@ from chatapp.models.policies.legal_holds import NO_HOLD
 from chatapp.staff.people.forms import GroupsForm, HoldForm, NameForm, RolesForm
 from chatapp.staff.people.log import record
 from chatapp.staff.people.views import person_page
+
+Done = str | Callable[[], HttpResponse | str]
 
 ROLES = {
     "Administrator": "an administrator",
@@ -54,16 +58,17 @@ def change(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     except Refused as refused:
         messages.error(request, str(refused), extra_tags=section)
         return redirect(back)
-    if isinstance(done, str):
-        messages.success(request, done, extra_tags=section)
+    answer = done() if callable(done) else done
+    if isinstance(answer, str):
+        messages.success(request, answer, extra_tags=section)
         return redirect(back)
-    return done
+    return answer
 
 
-def _name(request: HttpRequest, person: User) -> HttpResponse | str:
+def _name(request: HttpRequest, person: User) -> Done:
     form = NameForm(request.POST, instance=person)
     if not form.is_valid():
-        return person_page(request, User.objects.get(pk=person.pk), name_form=form)
+        return lambda: person_page(request, User.objects.get(pk=person.pk), name_form=form)
     form.save()
     before = {name: form.initial[name] for name in form.changed_data}
     after = {name: form.cleaned_data[name] for name in form.changed_data}
@@ -114,11 +119,15 @@ def _revoke_token(request: HttpRequest, person: User) -> str:
     return "Revoked that token."
 
 
-def _reset_link(request: HttpRequest, person: User) -> HttpResponse | str:
-    """Email a link to set a new password, or show it once if that is not possible."""
+def _reset_link(request: HttpRequest, person: User) -> Done:
     if not person.is_active:
         raise Refused("This account is deactivated. Activate it first.")
     record(request, "password.link_made", person)
+    return partial(_send_link, request, person)
+
+
+def _send_link(request: HttpRequest, person: User) -> HttpResponse | str:
+    """Email a link to set a new password, or show it once if that is not possible."""
     link = links.password_link(request, person)
     is_mailed = bool(links.sends_mail() and person.email)
     if is_mailed and links.send(
@@ -150,11 +159,11 @@ def _active(request: HttpRequest, person: User) -> str:
     return f"{person.username} {done}."
 
 
-def _hold(request: HttpRequest, person: User) -> HttpResponse | str:
+def _hold(request: HttpRequest, person: User) -> Done:
     assert isinstance(request.user, User)
     form = HoldForm(request.POST, person=person)
     if not form.is_valid():
-        return person_page(request, person, hold_form=form)
+        return lambda: person_page(request, person, hold_form=form)
     wanted = form.cleaned_data
     hold = LegalHold.begin(person, wanted["conversation"], wanted["reason"], request.user)
     record(request, "hold.set", hold.target, hold=hold.pk, reason=hold.reason)
@@ -171,7 +180,7 @@ def _end_hold(request: HttpRequest, person: User) -> str:
     return "The legal hold has ended."
 
 
-CHANGES: dict[str, Callable[[HttpRequest, User], HttpResponse | str]] = {
+CHANGES: dict[str, Callable[[HttpRequest, User], Done]] = {
     "name": _name,
     "roles": _roles,
     "groups": _groups,

@@ -53,8 +53,10 @@ def _planned_for_few_rows() -> Iterator[None]:
     It overestimates these queries, since it does not expect the limit to end them early, and the
     preparation would take longer than they do.
     """
+    if connection.vendor != "postgresql":
+        yield
+        return
     with transaction.atomic():
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute(_PLAN_FOR_FEW_ROWS)
+        with connection.cursor() as cursor:
+            cursor.execute(_PLAN_FOR_FEW_ROWS)
         yield

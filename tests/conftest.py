@@ -15,7 +15,6 @@ from django.test import AsyncClient, Client
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker, Settings
 
-from chatapp.accounts import erasures
 from chatapp.models import Upstream, User
 from chatapp.models.billing import prices
 from chatapp.models.files import storage
@@ -23,7 +22,7 @@ from chatapp.models.platform import branding
 from chatapp.realtime.generation import retries, storing
 from chatapp.realtime.worker import shut_down
 from chatapp.sessions.rate_limits import allowances
-from tests.support import emptied, kinds, profile, timings
+from tests.support import emptied, kinds, profile, timings, transactions
 from tests.support.certificates import Authority
 from tests.support.clock import clock, one_minute  # noqa: F401 - fixtures
 from tests.support.fake_upstream import FakeUpstream
@@ -31,11 +30,18 @@ from tests.support.live import Site
 from tests.support.tab import Tab
 
 PASSWORD = "correct horse battery"
+LONGEST = 10  # transactions that are listed after the tests
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     is_ignored = config.option.markexpr == "pure" and kinds.is_never_pure(collection_path)
     return True if is_ignored else None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--transactions", action="store_true", help="list all transactions, not only the longest"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m deselects by the markers
@@ -45,8 +51,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     profile.deselect_thorough(config, items)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print how long each folder and each kind of test took."""
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print how long each folder and each kind of test took, and the longest transactions."""
     reports = [
         report
         for category in ("", "passed", "failed", "error", "skipped")
@@ -57,6 +65,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for title, timings_of in (("folder", timings.by_folder), ("kind", timings.by_kind)):
         for line in timings.lines(title, timings_of(reports)):
             terminalreporter.write_line(line)
+    terminalreporter.section("transactions")
+    shown = None if config.option.transactions else LONGEST + 1
+    for line in transactions.lines(reports)[:shown]:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")
@@ -103,10 +115,10 @@ def django_db_setup(
 def suited_to_tests(
     monkeypatch_session: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Replace what would be slow in tests or would touch the files of the person running them."""
+    """Replace what would be slow in tests or would touch files outside of this test process."""
+    transactions.watch()
     monkeypatch_session.setattr(flush, "sql_flush", emptied.empty)
-    file = tmp_path_factory.mktemp("erasures") / erasures.NAME
-    monkeypatch_session.setattr(erasures, "file", lambda: file)
+    monkeypatch_session.setattr(settings, "DATA_DIR", tmp_path_factory.mktemp("data"))
     # Each upstream client would load the machine's hundred certificate authorities, in 25 ms.
     authority = Authority(tmp_path_factory.mktemp("authority"))
     monkeypatch_session.setenv("SSL_CERT_FILE", str(authority.file))
@@ -196,7 +208,7 @@ def clean_slate(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         cache.clear()
     # Without a Retry-After header, retry at once.
     monkeypatch.setattr(retries, "backoff", lambda _failures: 0.0)
-    with kinds.kept_pure(request.node):
+    with kinds.kept_pure(request.node), transactions.kept_short(request.node):
         yield
 
 

@@ -69,12 +69,15 @@ class Reservation:
 
     @property
     def is_over(self) -> bool:
-        """Whether the reply has to end: it has used its hold and can't get more."""
+        """Whether the reply has to end: it has used its hold and can't get more.
+
+        A fast reply may use up all that there was before it could hold it.
+        """
         if not self.is_bounded:
             return False
         if self._is_capped:
             return self.used > self.output
-        return self.was_refused and self.used >= self.output
+        return self.used > self.affordable or (self.was_refused and self.used >= self.output)
 
     def first(self, output: int) -> int:
         """Return this many tokens of output, or what the first request allows if that is less."""

@@ -30,6 +30,7 @@ from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
 
+AT_ONCE = 256 * 1024  # bytes that asyncio reads from a socket
 CLOCK = "current_date_and_time"
 
 
@@ -105,6 +106,24 @@ async def test_a_reply_reserves_more_until_the_budget_is_used_up_and_keeps_its_t
     hold = await BudgetHold.objects.aget()
     assert (hold.held, hold.spent) == (0, message.usage.total_tokens)
     assert await account() == (hold.spent, 0, 0)
+
+
+async def test_a_fast_reply_ends_before_more_could_be_reserved(
+    tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(_: object) -> None:
+        raise OperationalError("busy")
+
+    monkeypatch.setattr(reservations, "grow", too_late)
+    await alimit(20_000)
+    upstream.script(role(), *[text(10_000)] * 400, Stall())
+    reply = await tab.ask("Why?")
+    await tab.until_ended()
+    [asked] = upstream.chat_requests
+    await asked.until_closed()
+    message = await saved(reply)
+    assert message.ending == "over_budget"
+    assert len(message.content) < 20_000 + AT_ONCE
 
 
 async def test_each_round_is_admitted_again(tab: Tab, upstream: FakeUpstream) -> None:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Installation, Message, SharedChat, User
 from chatapp.models.sharing.shared_chats import Audience, Share, ShareOptions
+from chatapp.realtime.readers import readers
 from chatapp.realtime.worker import worker
 from chatapp.sharing import consumer
 from tests.realtime.generation.replies import call, fragment
@@ -260,6 +261,21 @@ async def test_people_who_are_not_signed_in_are_told_when_public_links_are_forbi
         await Installation.objects.aupdate(allows_public_links=False)
         worker().recheck_access(None)
         assert await reader.until_closed() == CloseCode.NOT_SHARED
+
+
+async def test_links_that_are_forbidden_past_the_form_close_at_the_next_check(
+    told: Message, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "LOOK_SECONDS", 0.01)
+    await Installation.objects.aupdate_or_create(pk=1, defaults={"allows_public_links": True})
+    share = Share(told.conversation_id, Audience(is_public=True))
+    _, token = await database_sync_to_async(share.store)(alice)
+    async with ReaderTab(Client(), token, head=told.pk, ending="complete") as reader:
+        await joined(reader)
+        checks = asyncio.create_task(worker().readers.run())
+        await Installation.objects.aupdate(allows_public_links=False)
+        assert await reader.until_closed() == CloseCode.NOT_SHARED
+        checks.cancel()
 
 
 @pytest.mark.parametrize(

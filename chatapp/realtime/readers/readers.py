@@ -24,7 +24,7 @@ from chatapp.sessions import validity
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 60.0  # between checks of everybody
+LOOK_SECONDS = 45.0  # between checks of everybody, which end within the minute
 EXPIRY_SECONDS = 0.1  # after it, the database agrees that a link has expired
 TRY_AGAIN_SECONDS = 1.0
 

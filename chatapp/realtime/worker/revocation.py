@@ -22,7 +22,7 @@ from chatapp.upstream.wire.reply import Ending
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 60.0  # between checks of everybody
+LOOK_SECONDS = 45.0  # between checks of everybody, which end within the minute
 # From a change to the check of sessions: someone who changed their password receives the new cookie
 # meanwhile, and many changes at once cost one check. Removed accounts are found before that.
 SETTLE_SECONDS = 0.25

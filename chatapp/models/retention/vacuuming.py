@@ -11,9 +11,11 @@ rows around it moved to another page, as happens whenever pages fill or empty. S
 is rebuilt, then the whole file, and the write-ahead log is emptied.
 """
 
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from django.db import Error
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatapp.db.connections import empty_write_ahead_log
@@ -67,7 +69,9 @@ def is_large(connection: BaseDatabaseWrapper) -> bool:
 
 def stop_vacuum(connection: BaseDatabaseWrapper) -> None:
     """Interrupt the vacuum that this connection runs. Call it from another thread."""
-    if (session := connection.connection) is not None:
+    if (session := connection.connection) is None:
+        return
+    with suppress(Error), connection.wrap_database_errors:  # it has just ended and been closed
         session.interrupt() if connection.vendor == "sqlite" else session.cancel()
 
 

@@ -148,3 +148,11 @@ def test_stopping_a_vacuum_ends_it_at_once() -> None:
         stop_vacuum(session)
         with pytest.raises(OperationalError, match="interrupted"):
             working.result(WAIT)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_vacuum_that_has_just_ended_need_not_be_stopped() -> None:
+    session = unpooled_connection(settings.DATABASES)
+    session.ensure_connection()
+    session.connection.close()
+    stop_vacuum(session)

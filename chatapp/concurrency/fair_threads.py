@@ -19,11 +19,11 @@ Job = Callable[[], object]
 class FairThreads:
     """A pool of threads that runs one job of a person at a time, the smallest one first.
 
-    `budgets` has the seconds that each person's jobs may take. Someone who has used theirs up waits
-    until there are some again, even if a thread is free.
+    `budgets` has the seconds that each person's jobs may take, if that is limited. Someone who has
+    used theirs up waits until there are some again, even if a thread is free.
     """
 
-    def __init__(self, number: int, name: str, budgets: TokenBuckets) -> None:
+    def __init__(self, number: int, name: str, budgets: TokenBuckets | None = None) -> None:
         self._number, self._name, self._budgets = number, name, budgets
         self._changed = threading.Condition()
         self._order = count()
@@ -37,7 +37,7 @@ class FairThreads:
         """Run a job soon; return whether it waits for the person's other jobs."""
         with self._changed:
             waits = person in self._busy or person in self._waiting
-            waits = waits or not self._budgets[person].has(0)
+            waits = waits or not self._has_time(person)
             heapq.heappush(self._waiting.setdefault(person, []), (size, next(self._order), job))
             if len(self._threads) < self._number and not self._is_stopped:
                 name = f"{self._name}_{len(self._threads)}"
@@ -63,7 +63,8 @@ class FairThreads:
                 logger.exception("A job failed")
             with self._changed:
                 self._busy.discard(person)
-                self._budgets[person].take(time.monotonic() - began_at)
+                if self._budgets is not None:
+                    self._budgets[person].take(time.monotonic() - began_at)
                 self._changed.notify_all()
 
     def _take(self) -> tuple[int, Job] | None:
@@ -71,10 +72,13 @@ class FairThreads:
         with self._changed:
             while not self._is_stopped:
                 for person in self._waiting:
-                    if person not in self._busy and self._budgets[person].has(0):
+                    if person not in self._busy and self._has_time(person):
                         return person, self._pop(person)
                 self._changed.wait(LOOK_AGAIN_SECONDS if self._waiting else None)
         return None
+
+    def _has_time(self, person: int) -> bool:
+        return self._budgets is None or self._budgets[person].has(0)
 
     def _pop(self, person: int) -> Job:
         """Begin the person's smallest job; the next turn is everybody else's."""

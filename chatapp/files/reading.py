@@ -8,6 +8,8 @@ import logging
 import os
 import tempfile
 import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, wait
 from functools import partial
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
@@ -35,12 +37,14 @@ NOT_STORED = "The server can't store files at the moment. Try again in a while."
 FAILED = "This file could not be read because of a fault in the app. It is in the server's log."
 
 AGAIN_SECONDS = 5.0
+LOOK_SECONDS = 0.1  # between steps of an import that waits for a file
 
 threads = FairThreads(
     AT_ONCE,
     "reading",
     TokenBuckets(partial(TokenBucket, SECONDS_PER_HOUR / 3600, SECONDS_PER_HOUR)),
 )
+import_threads = FairThreads(AT_ONCE, "reading")  # of the process for jobs
 _is_stopping = threading.Event()
 
 
@@ -48,7 +52,7 @@ def start_reading(attachment: Attachment) -> None:
     """Read an uploaded file soon, and show in the tabs how it ended."""
     own = Attachment.objects.filter(pk=attachment.pk)
     own.update(state=Attachment.State.READING, read_by=worker().id, problem="")
-    read_it = partial(_read_in_thread, attachment.pk)
+    read_it = partial(_read_in_thread, partial(read, attachment.pk))
     if threads.submit(attachment.user_id, attachment.size, read_it):
         own.filter(state=Attachment.State.READING).update(problem=WAITING)
 
@@ -57,13 +61,41 @@ def shut_down() -> None:
     """Read nothing more. What was not read fails as an orphan, and can be tried again."""
     _is_stopping.set()
     threads.stop()
+    import_threads.stop()
     documents.stop()
 
 
-def _read_in_thread(pk: UUID) -> None:
+def read_for_import(
+    person: int, file: BufferedIOBase, size: int, name: str
+) -> Generator[None, None, FileContent]:
+    """Read a file as `content_of` does, when it is the person's turn, and close it.
+
+    Yields while that takes, and returns the content.
+    """
+    result: Future[FileContent] = Future()
+
+    def read_it() -> None:
+        with file:
+            if not result.set_running_or_notify_cancel():
+                return
+            try:
+                result.set_result(content_of(file, name))
+            except BaseException as error:  # noqa: BLE001 - raised by the generator
+                result.set_exception(error)
+
+    import_threads.submit(person, size, partial(_read_in_thread, read_it))
+    try:
+        while not wait([result], LOOK_SECONDS).done:
+            yield
+    finally:
+        result.cancel()
+    return result.result()
+
+
+def _read_in_thread(read_it: Callable[[], None]) -> None:
     while not _is_stopping.is_set():
         try:
-            read(pk)
+            read_it()
         except Error as error:
             logger.warning("A file is read again once the database is back: %s", error)
             _is_stopping.wait(AGAIN_SECONDS)

@@ -7,6 +7,7 @@ from typing import BinaryIO, cast
 
 from django.conf import settings
 
+from chatapp.imports.watching import Watch
 from chatapp.models import Import, User
 from chatapp.models.files.import_files import COPY_NAME, ImportFile, PartLost
 from chatapp.models.platform.jobs import JobFailed
@@ -93,14 +94,14 @@ class Ownership:
     chats of several people. Administrators may import the database, which says who they are.
     """
 
-    def __init__(self, user: User, files: list[BinaryIO]) -> None:
+    def __init__(self, user: User, files: list[BinaryIO], watch: Watch) -> None:
         """Raise `JobFailed` if the person may not import these files."""
-        self.format = detect(files)
+        self.format = detect(files, watch)
         self.is_for_team = any(map(is_database, files))
         self.people: Mapping[str, SourcePerson] = {}
         self._owners: set[str] = set()
         if self.is_for_team:
-            self.people = _people(user, files)
+            self.people = _people(user, files, watch)
 
     def check(self, entry: SourceChat | Skipped) -> None:
         """Raise `JobFailed` if the chats of several people are in an export without a list."""
@@ -111,12 +112,12 @@ class Ownership:
                 raise JobFailed(SEVERAL)
 
 
-def _people(user: User, files: list[BinaryIO]) -> Mapping[str, SourcePerson]:
+def _people(user: User, files: list[BinaryIO], watch: Watch) -> Mapping[str, SourcePerson]:
     if not user.administers:
         raise JobFailed(ADMINISTRATORS)
     if len(files) > 1:
         raise JobFailed(ALONE)
-    people = people_of(files[0])
+    people = people_of(files[0], watch)
     if not people:
         raise JobFailed(NO_PEOPLE)
     return people

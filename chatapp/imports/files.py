@@ -7,7 +7,8 @@ import logging
 import re
 import tempfile
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from io import BufferedIOBase
 from typing import cast
@@ -16,7 +17,7 @@ from uuid import UUID, uuid5
 from django.conf import settings
 
 from chatapp.documents import Unreadable
-from chatapp.files.reading import content_of
+from chatapp.files.reading import read_for_import
 from chatapp.imports.figures import Reasons
 from chatapp.models import Attachment, FileContent, ReplyImage, StoredFile, User
 from chatapp.models.files.contents import tokens_of
@@ -84,7 +85,7 @@ class FileReader:
             if file.is_expired and not is_reply:
                 read.attachments.append(self._attachment(file, message, read))
             elif file.content:
-                self._add(file, is_reply, message, title, read, reasons)
+                yield from self._add(file, is_reply, message, title, read, reasons)
                 yield
 
     def _add(
@@ -95,9 +96,9 @@ class FileReader:
         title: str,
         read: Read,
         reasons: Reasons,
-    ) -> None:
+    ) -> Iterator[None]:
         try:
-            content, size = self._content(file)
+            content, size = yield from self._content(file)
         except (Unreadable, Refused) as error:
             reasons.add(_without_advice(str(error)), title)
             return
@@ -125,9 +126,13 @@ class FileReader:
         else:
             reasons.add(NOT_AN_IMAGE, title)
 
-    def _content(self, file: SourceFile) -> tuple[FileContent, int]:
-        """Raise `Damaged`, `Unreadable`, `Refused`, or `OSError` if it can't be stored."""
-        with tempfile.TemporaryFile(dir=settings.DATA_DIR) as copy:
+    def _content(self, file: SourceFile) -> Generator[None, None, tuple[FileContent, int]]:
+        """Return what was read of a file, and its size; yield while that takes.
+
+        Raises `Damaged`, `Unreadable`, `Refused`, or `OSError` if it can't be stored.
+        """
+        with ExitStack() as stack:
+            copy = stack.enter_context(tempfile.TemporaryFile(dir=settings.DATA_DIR))
             size = 0
             for chunk in chunks_of(file):
                 size += len(chunk)
@@ -144,11 +149,13 @@ class FileReader:
             except Refused as refused:
                 raise Refused(FULL) from refused
             opened.seek(0)
-            try:
-                return content_of(opened, file.name), size
-            except Unreadable as unreadable:
-                self._remember(digest, str(unreadable))
-                raise
+            stack.pop_all()  # who reads it closes it
+        try:
+            content = yield from read_for_import(self._user.pk, opened, size, file.name)
+        except Unreadable as unreadable:
+            self._remember(digest, str(unreadable))
+            raise
+        return content, size
 
     def _remember(self, digest: str, refusal: str) -> None:
         self._refused[digest] = refusal

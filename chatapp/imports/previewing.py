@@ -15,6 +15,7 @@ from chatapp.imports.rows import (
     request_bytes,
     settings_bytes,
 )
+from chatapp.imports.watching import Watch
 from chatapp.models import Conversation, Import, ImportedChat, User
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.transfer import Report, Skipped, SourceChat, read
@@ -29,12 +30,13 @@ def preview(job: Import) -> Iterator[None]:
     """Read the export; `job.preview` says what is in it. Raises `JobFailed`."""
     figures, report = Preview(), Report()
     with opened(job) as files:
-        ownership = Ownership(job.user, files)
+        watch = Watch(job)
+        ownership = Ownership(job.user, files, watch)
         job.source, job.is_for_team = str(ownership.format), ownership.is_for_team
         tally = Tally(ownership.people)
         waiting: list[SourceChat] = []
         began_at = time.monotonic()
-        for entry in read(files, ownership.format, report):
+        for entry in read(files, ownership.format, report, watch):
             ownership.check(entry)
             if isinstance(entry, Skipped):
                 figures.skipped += 1

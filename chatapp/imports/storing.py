@@ -32,6 +32,7 @@ from chatapp.imports.rows import (
     settings_bytes,
     shortened,
 )
+from chatapp.imports.watching import Watch
 from chatapp.models import (
     Attachment,
     Conversation,
@@ -78,8 +79,9 @@ class ExportStorer(Protocol):
 def store(job: Import, storer: ExportStorer) -> Iterator[None]:
     """Store the chats of an export step by step. Raises `JobFailed`."""
     with opened(job) as files:
-        ownership = Ownership(job.user, files)
-        for number, found in enumerate(read(files, ownership.format)):
+        watch = Watch(job)
+        ownership = Ownership(job.user, files, watch)
+        for number, found in enumerate(read(files, ownership.format, watch=watch)):
             yield  # the job may be cancelled, or the process stopped
             if number < job.done:  # by a run that was interrupted
                 continue

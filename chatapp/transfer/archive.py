@@ -11,7 +11,7 @@ from chatapp.transfer.records import Unreadable
 MAX_MEMBERS = 100_000
 MAX_DIRECTORY_BYTES = 16 * 2**20  # the list of the members, which is read at once
 MAX_NAME = 1_000  # characters
-MAX_UNPACKED_BYTES = 64 * 2**30
+MAX_UNPACKED_BYTES = 16 * 2**30
 MAX_MEMBER_BYTES = 8 * 2**30
 # A small archive that unpacks to this much is a bomb; JSON of chats reaches about 1 : 20.
 MAX_RATIO = 250

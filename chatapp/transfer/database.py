@@ -8,15 +8,25 @@ reading only, views and functions are refused, and values have a limit.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from chatapp.transfer.elements import BROKEN, MAX_BYTES, TOO_LARGE, Broken, decoded
+from chatapp.transfer.elements import (
+    BROKEN,
+    MAX_BYTES,
+    TOO_LARGE,
+    Broken,
+    Watch,
+    decoded,
+    unwatched,
+)
 from chatapp.transfer.records import SourcePerson, Unreadable
 from chatapp.transfer.values import identifier, line, mapping, text
 
 MAGIC = b"SQLite format 3\0"
 MAX_ROWS = 1_000_000
+MAX_MESSAGES = 10_000_000  # of all chats together
+WATCHED_STEPS = 100_000  # of SQLite's machine, a few milliseconds
 MAX_PEOPLE = 100_000
 MAX_ADDRESS = 254  # characters
 MAX_NAME = 100
@@ -47,9 +57,13 @@ _JSON = frozenset({"chat", "meta", "content", "output", "files", "sources", "err
 class Database:
     """The chats of a database, its people, and the names of folders."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, watch: Watch = unwatched) -> None:
         """Raise `Unreadable` if the file is damaged or has other tables."""
+        self._watch = watch
+        self._ended_by: Exception | None = None
+        self._places: _Places | None = None
         self._connection = _connected(file)
+        self._connection.set_progress_handler(self._look, WATCHED_STEPS)
         try:
             self._columns = {table: self._columns_of(table) for table in ("chat", "chat_message")}
             if not {"id", "chat"} <= set(self._columns["chat"]):
@@ -57,7 +71,7 @@ class Database:
             self.folders = self._names("folder", "name")
         except sqlite3.Error as error:
             self.close()
-            raise Unreadable(DAMAGED) from error
+            raise self._ended_by or Unreadable(DAMAGED) from error
 
     def people(self) -> dict[str, SourcePerson]:
         """Return the accounts by their ids; none if there is no table of them."""
@@ -70,27 +84,37 @@ class Database:
                 id, name = identifier(values["id"]), line(values.get("name"), MAX_NAME)
                 found.setdefault(id, SourcePerson(id, name, _address(values.get("email"))))
         except sqlite3.Error as error:
-            raise Unreadable(DAMAGED) from error
+            raise self._ended_by or Unreadable(DAMAGED) from error
         return found
 
     def close(self) -> None:
         self._connection.close()
+        if self._places:
+            self._places.close()
 
     def chats(self) -> Iterator[dict[str, Any] | Broken]:
         """Yield the chats as an export has them, one at a time."""
         try:
-            key = self._row_key()
+            key = self._row_key("chat")
             for (rowid,) in self._connection.execute(f"SELECT {key} FROM chat"):  # noqa: S608 - a name of ours
                 yield self._chat(key, rowid)
         except sqlite3.Error as error:
-            raise Unreadable(DAMAGED) from error
+            raise self._ended_by or Unreadable(DAMAGED) from error
 
-    def _row_key(self) -> str:
-        """Return a name of the number by which SQLite finds a row of `chat` at once.
+    def _look(self) -> bool:
+        """Return whether what runs is to end. SQLite calls it now and then."""
+        try:
+            self._watch(0)
+        except Exception as error:  # noqa: BLE001 - SQLite hides it, so it is raised later
+            self._ended_by = error
+        return self._ended_by is not None
+
+    def _row_key(self, table: str) -> str:
+        """Return a name of the number by which SQLite finds a row of a table at once.
 
         A column of the same name would hide it, and each row would be looked for in all rows.
         """
-        hidden = self._all_columns("chat")
+        hidden = self._all_columns(table)
         if free := [name for name in _ROW_KEYS if name not in hidden]:
             return free[0]
         raise Unreadable(DAMAGED)
@@ -98,7 +122,8 @@ class Database:
     def _chat(self, key: str, rowid: int) -> dict[str, Any] | Broken:
         names = self._columns["chat"]
         try:
-            row = next(iter(self._rows("chat", names, key, rowid)), {})
+            found = self._row("chat", names, key, rowid)
+            row = {name: _value(name, one) for name, one in zip(names, found, strict=True)}
             if isinstance(row.get("chat"), Broken):
                 return row["chat"]  # type: ignore[no-any-return]
             content = mapping(row.get("chat"))
@@ -109,24 +134,38 @@ class Database:
         except sqlite3.DataError:
             return Broken(TOO_LARGE)
         except sqlite3.Error:
+            if self._ended_by:
+                raise
             return Broken(BROKEN)
         return row
 
     def _messages(self, chat: str) -> dict[str, Any]:
         """Return the messages of a chat whose JSON has none."""
-        found = {}
+        found: dict[str, Any] = {}
         names = self._columns["chat_message"]
-        for row in self._rows("chat_message", names, "chat_id", chat) if names else ():
-            id = identifier(row.pop("id", None)).removeprefix(f"{chat}-")
-            found[id] = {_FIELDS[name]: one for name, one in row.items() if one is not None}
+        if not names:
+            return found
+        key, size = self._row_key("chat_message"), 0
+        if self._places is None:
+            self._places = _Places()
+            query = f"SELECT {key}, chat_id FROM chat_message LIMIT {MAX_MESSAGES}"  # noqa: S608 - names of our own
+            self._places.add(self._connection.execute(query))
+        for place in self._places.of(chat):
+            row = self._row("chat_message", names, key, place)
+            size += sum(len(one) for one in row if isinstance(one, bytes))
+            if size > MAX_BYTES:
+                raise sqlite3.DataError(TOO_LARGE)
+            values = {name: _value(name, one) for name, one in zip(names, row, strict=True)}
+            id = identifier(values.pop("id", None)).removeprefix(f"{chat}-")
+            found[id] = {_FIELDS[name]: one for name, one in values.items() if one is not None}
         return found
 
-    def _rows(
-        self, table: str, names: list[str], key: str, value: object
-    ) -> Iterator[dict[str, Any]]:
-        query = f"SELECT {', '.join(names)} FROM {table} WHERE {key} = ? LIMIT {MAX_ROWS}"  # noqa: S608 - names of our own
-        for row in self._connection.execute(query, [value]):
-            yield {name: _value(name, one) for name, one in zip(names, row, strict=True)}
+    def _row(self, table: str, names: list[str], key: str, rowid: int) -> tuple[Any, ...]:
+        query = f"SELECT {', '.join(names)} FROM {table} WHERE {key} = ?"  # noqa: S608 - names of our own
+        row: tuple[Any, ...] | None = self._connection.execute(query, [rowid]).fetchone()
+        if row is None:  # an index has it, but not the table
+            raise sqlite3.DatabaseError(BROKEN)
+        return row
 
     def _columns_of(self, table: str) -> list[str]:
         """Return which of the known columns a table has; none if it is absent or a view."""
@@ -149,6 +188,32 @@ class Database:
         except sqlite3.OperationalError:  # an older version
             return {}
         return {identifier(_value("id", id)): line(_value(column, name)) for id, name in rows}
+
+
+class _Places:
+    """Where the messages of each chat are: the database may have no index to find them by.
+
+    They are in a temporary file, as there may be millions.
+    """
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect("", check_same_thread=False)
+        self._connection.execute(
+            "CREATE TABLE place (chat, message, PRIMARY KEY (chat, message)) WITHOUT ROWID"
+        )
+
+    def add(self, messages: Iterable[tuple[int, Any]]) -> None:
+        """Add messages, as their rows and the ids of their chats."""
+        places = ((identifier(_value("chat_id", chat)), rowid) for rowid, chat in messages)
+        self._connection.executemany("INSERT OR IGNORE INTO place VALUES (?, ?)", places)
+
+    def of(self, chat: str) -> list[int]:
+        """Return the rows of a chat's messages, in their order."""
+        query = "SELECT message FROM place WHERE chat = ? ORDER BY message LIMIT ?"
+        return [rowid for (rowid,) in self._connection.execute(query, [chat, MAX_ROWS])]
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 def _connected(file: BinaryIO) -> sqlite3.Connection:

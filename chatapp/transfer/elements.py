@@ -8,7 +8,7 @@ decodes chats that are nested too deeply for recursion, as LibreChat's trees are
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -39,8 +39,25 @@ _WRAPPING = re.compile(rb'\A\{\s*"conversations"\s*:\s*(?=\[)')
 _HEAD_BYTES = 100
 
 
+# Called with the number of bytes of each piece that is read, and now and then with 0. It may raise
+# an error of its own to end the reading.
+Watch = Callable[[int], object]
+
+
 class Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
+
+
+class Watched:
+    """A file that says how much is read of it."""
+
+    def __init__(self, file: Readable, watch: Watch) -> None:
+        self._file, self._watch = file, watch
+
+    def read(self, size: int = -1, /) -> bytes:
+        piece = self._file.read(size)
+        self._watch(len(piece))
+        return piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +180,19 @@ class _Splitter:
         return element
 
 
-def decoded(element: bytes) -> Any:
+def unwatched(_: int) -> None:
+    """Watch nothing."""
+
+
+def decoded(element: bytes, watch: Watch = unwatched) -> Any:
     """Return the value of an element, or `Broken`."""
     brackets = element.count(b"{") + element.count(b"[")
     if brackets > MAX_BRACKETS or element.count(b",") > MAX_COMMAS:
         return Broken(TOO_COMPLEX)
-    if len(element) > LARGE_BYTES and not isinstance(found := _decoded_deep(element), Broken):
-        return found
+    if len(element) > LARGE_BYTES:
+        found = _decoded_deep(element, watch)
+        if not isinstance(found, Broken):
+            return found
     try:
         return _DECODER.decode(element)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -177,7 +200,7 @@ def decoded(element: bytes) -> Any:
     try:  # which accepts NaN, unpaired surrogates and control characters, but is slower
         return _LENIENT.decode(element.decode("utf-8", "replace"))
     except RecursionError:
-        return _decoded_deep(element)
+        return _decoded_deep(element, watch)
     except ValueError:
         return Broken(BROKEN)
 
@@ -188,10 +211,11 @@ _LENIENT = json.JSONDecoder(
 )
 
 
-def _decoded_deep(element: bytes) -> Any:
+def _decoded_deep(element: bytes, watch: Watch) -> Any:
     builder = ijson.ObjectBuilder()  # `ijson.items` takes time quadratic in the depth
     try:
-        for event, value in ijson.basic_parse(io.BytesIO(element), use_float=True):
+        pieces = Watched(io.BytesIO(element), lambda _: watch(0))
+        for event, value in ijson.basic_parse(pieces, use_float=True):
             builder.event(event, value)
     except ijson.JSONError:
         return Broken(BROKEN)

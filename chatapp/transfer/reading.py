@@ -13,7 +13,7 @@ from chatapp.transfer import database
 from chatapp.transfer.archive import Archive
 from chatapp.transfer.assets import export_of
 from chatapp.transfer.database import Database
-from chatapp.transfer.elements import Broken, Elements, decoded
+from chatapp.transfer.elements import Broken, Elements, Watch, Watched, decoded, unwatched
 from chatapp.transfer.formats import chatgpt, claude, librechat, open_webui, own
 from chatapp.transfer.formats.parts import Export, Unusable
 from chatapp.transfer.records import (
@@ -59,12 +59,12 @@ _READERS: Mapping[Format, _Reader] = {
 }
 
 
-def detect(files: Sequence[BinaryIO]) -> Format:
+def detect(files: Sequence[BinaryIO], watch: Watch = unwatched) -> Format:
     """Return the app that wrote an export, which may be several files, by their content.
 
     Raises `Unreadable`, which names what can be imported.
     """
-    found = {format for file in files if (format := _format_of(file))}
+    found = {format for file in files if (format := _format_of(file, watch))}
     if not found:
         raise Unreadable(UNKNOWN)
     if len(found) > 1:
@@ -73,7 +73,10 @@ def detect(files: Sequence[BinaryIO]) -> Format:
 
 
 def read(
-    files: Sequence[BinaryIO], format: Format, report: Report | None = None
+    files: Sequence[BinaryIO],
+    format: Format,
+    report: Report | None = None,
+    watch: Watch = unwatched,
 ) -> Iterator[SourceChat | Skipped]:
     """Yield the chats of an export, or why one is skipped, and fill in the report.
 
@@ -86,11 +89,11 @@ def read(
     export = export_of(format, [one for one in opened if isinstance(one, Archive)])
     for source in opened:
         if isinstance(source, Archive):
-            entries = _of_archive(source, format, report)
+            entries = _of_archive(source, format, report, watch)
         elif is_database(source):
-            entries = _of_database(source, export)
+            entries = _of_database(source, export, watch)
         else:
-            entries = _of_json(source, report)
+            entries = _of_json(source, report, watch)
         for entry in entries:
             chat = _read_chat(entry, format, export)
             report.count(chat)
@@ -102,9 +105,9 @@ def is_database(file: BinaryIO) -> bool:
     return _starts_with(file, database.MAGIC)
 
 
-def people_of(file: BinaryIO) -> Mapping[str, SourcePerson]:
+def people_of(file: BinaryIO, watch: Watch = unwatched) -> Mapping[str, SourcePerson]:
     """Return the accounts of a database by their ids, which are the owners of its chats."""
-    with closing(Database(file)) as source:
+    with closing(Database(file, watch)) as source:
         return source.people()
 
 
@@ -127,26 +130,26 @@ def _starts_with(file: BinaryIO, *beginnings: bytes) -> bool:
     return found
 
 
-def _format_of(file: BinaryIO) -> Format | None:
+def _format_of(file: BinaryIO, watch: Watch) -> Format | None:
     if is_database(file):
-        with closing(Database(file)):
+        with closing(Database(file, watch)):
             return Format.OPEN_WEBUI
     if not _starts_with(file, *archives.MAGIC):
-        return _format_of_json(file)
+        return _format_of_json(file, watch)
     archive = Archive(file)
     for entry in islice(_with_chats(archive), MAX_LOOKED_AT):
         try:
             with archive.open(entry) as member:
-                if format := _format_of_json(member):
+                if format := _format_of_json(member, watch):
                     return format
         except archives.ERRORS:
             continue
     return None
 
 
-def _format_of_json(file: BinaryIO) -> Format | None:
-    for element in islice(Elements(file), MAX_LOOKED_AT):
-        value = element if isinstance(element, Broken) else mapping(decoded(element))
+def _format_of_json(file: BinaryIO, watch: Watch) -> Format | None:
+    for element in islice(Elements(Watched(file, watch)), MAX_LOOKED_AT):
+        value = element if isinstance(element, Broken) else mapping(decoded(element, watch))
         for format, reader in _READERS.items():
             if not isinstance(value, Broken) and reader.is_chat(value):
                 return format
@@ -161,28 +164,28 @@ def _with_chats(archive: Archive) -> list[ZipInfo]:
     return [archive.members[name] for name in chats or json]
 
 
-def _of_archive(archive: Archive, format: Format, report: Report) -> Iterator[object]:
+def _of_archive(archive: Archive, format: Format, report: Report, watch: Watch) -> Iterator[object]:
     """Yield the values of the members with chats; other members are passed over."""
     for entry in _with_chats(archive):
         try:
             with archive.open(entry) as member:
-                if _CHATS.search(entry.filename) or _format_of_json(member) is format:
+                if _CHATS.search(entry.filename) or _format_of_json(member, watch) is format:
                     member.seek(0)
-                    yield from _of_json(member, report)
+                    yield from _of_json(member, report, watch)
         except archives.ERRORS:
             report.note(DAMAGED)
 
 
-def _of_json(file: BinaryIO, report: Report) -> Iterator[object]:
-    elements = Elements(file)
+def _of_json(file: BinaryIO, report: Report, watch: Watch) -> Iterator[object]:
+    elements = Elements(Watched(file, watch))
     for element in elements:
-        yield element if isinstance(element, Broken) else decoded(element)
+        yield element if isinstance(element, Broken) else decoded(element, watch)
     if elements.is_cut_off:
         report.note(CUT_OFF)
 
 
-def _of_database(file: BinaryIO, export: Export) -> Iterator[object]:
-    with closing(Database(file)) as source:
+def _of_database(file: BinaryIO, export: Export, watch: Watch) -> Iterator[object]:
+    with closing(Database(file, watch)) as source:
         export.folders = source.folders
         yield from source.chats()
 

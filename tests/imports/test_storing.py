@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from uuid import uuid4
@@ -14,7 +15,8 @@ from django.utils import timezone
 from PIL import Image
 from pytest_django import Settings
 
-from chatapp.imports import uploads
+from chatapp.files import reading
+from chatapp.imports import uploads, watching
 from chatapp.imports.exports import LOST
 from chatapp.imports.figures import MAX_KINDS, OTHER_PARTS, count_parts
 from chatapp.imports.files import DAMAGED, NOT_STORED
@@ -26,6 +28,7 @@ from chatapp.models import (
     ChatSettings,
     Conversation,
     Feedback,
+    FileContent,
     Import,
     Installation,
     LegalHold,
@@ -39,8 +42,9 @@ from chatapp.models import (
 from chatapp.models.conversations.conversation import IMPORTED_FROM
 from chatapp.models.files import storage
 from chatapp.models.imports.imports import Phase
-from chatapp.models.platform.jobs import JobState
+from chatapp.models.platform.jobs import JobFailed, JobLost, JobState
 from chatapp.models.retention.periods import Retention
+from chatapp.realtime.worker import jobs
 from chatapp.transfer import Format
 from tests.conftest import signed_in
 from tests.imports.uploading import (
@@ -161,6 +165,28 @@ def test_files_are_read_as_uploads_are(alice: User, alices: Client) -> None:
     assert [count for count, _ in reasons.values()] == [1, 1]
     assert "This image file is damaged or incomplete." in reasons
     assert "The export does not contain this file." in reasons
+
+
+def test_an_import_can_be_cancelled_while_it_waits_for_a_file(
+    alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[Callable[[], None]] = []
+
+    class Busy:
+        def submit(self, person: int, size: int, read_it: Callable[[], None]) -> bool:
+            assert person == alice.pk
+            assert Import.objects.get().ask_to_cancel()
+            waiting.append(read_it)
+            return True
+
+    monkeypatch.setattr(reading, "import_threads", Busy())
+    monkeypatch.setattr(jobs, "SAVE_SECONDS", -1.0)
+    job = imported(alices, zipped(with_picture()))
+    assert job.state == JobState.CANCELLED
+    assert not alice.conversations.exists()
+    for read_it in waiting:
+        read_it()
+    assert not FileContent.objects.exists()
 
 
 def test_files_that_are_damaged_in_the_archive_are_left_out(alice: User, alices: Client) -> None:
@@ -358,6 +384,21 @@ def test_an_import_that_goes_on_can_be_cancelled_before_it_finds_its_place(
     for _ in range(3):
         next(steps)
     steps.close()  # type: ignore[attr-defined]
+
+
+def test_reading_ends_when_the_import_is_cancelled_or_there_is_too_much(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "LOOK_SECONDS", -1.0)
+    job = Import.objects.create(user=alice, state=JobState.RUNNING, run_by=uuid4())
+    watch = watching.Watch(job)
+    watch(10)
+    assert job.ask_to_cancel()
+    with pytest.raises(JobLost):
+        watch(0)
+    monkeypatch.setattr(watching, "MAX_READ_BYTES", 19)
+    with pytest.raises(JobFailed, match="Split it"):
+        watch(10)
 
 
 def test_an_import_stops_when_the_storage_is_full_and_keeps_what_is_stored(

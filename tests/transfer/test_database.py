@@ -10,7 +10,16 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from chatapp.transfer import Format, SourcePerson, Unreadable, database, detect, people_of
+from chatapp.transfer import (
+    Format,
+    SourceChat,
+    SourcePerson,
+    Unreadable,
+    database,
+    detect,
+    people_of,
+    read,
+)
 from tests.transfer.samples import outline, read_all, webui_turn
 
 SCHEMA = """
@@ -112,6 +121,38 @@ def test_messages_may_be_in_a_table_of_their_own(store: Store) -> None:
     [chat] = read_all(file)[0]
     assert outline(chat) == [("u", None, "Green?"), ("a", "u", "Yes.")]
     assert chat.messages[1].model == "llama"
+
+
+def test_messages_are_found_in_one_pass_without_an_index(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand chats used to take a thousand passes over all messages."""
+    monkeypatch.setattr(database, "WATCHED_STEPS", 1000)
+    chats = [webui_turn(id=f"w-{number}") for number in range(1000)]
+    for chat in chats:
+        chat["chat"]["history"] = {}
+    rows = (f"('{chat['id']}-u', '{chat['id']}', 'user', '\"Green?\"')" for chat in chats)
+    sql = f"INSERT INTO chat_message (id, chat_id, role, content) VALUES {','.join(rows)};"  # noqa: S608
+    looks: list[int] = []
+    found = list(read([store(*chats, sql=sql)], Format.OPEN_WEBUI, watch=looks.append))
+    assert all(isinstance(chat, SourceChat) and len(chat.messages) == 1 for chat in found)
+    assert len(looks) < 200  # of a thousand steps; one pass takes 50, a thousand take 5,000
+
+
+def test_reading_can_be_ended_in_the_middle_of_a_query(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(_: int) -> None:
+        raise KeyError("cancelled")
+
+    monkeypatch.setattr(database, "WATCHED_STEPS", 1)
+    file = store(webui_turn())
+    with pytest.raises(KeyError):
+        detect([file], end)
+    with pytest.raises(KeyError):
+        people_of(file, end)
+    with pytest.raises(KeyError):
+        list(read([file], Format.OPEN_WEBUI, watch=end))
 
 
 def test_a_damaged_chat_does_not_stop_the_others(store: Store) -> None:

@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatapp.transfer import elements
-from chatapp.transfer.elements import BROKEN, CUT_OFF, TOO_LARGE, Broken, Elements, decoded
+from chatapp.transfer.elements import (
+    BROKEN,
+    CUT_OFF,
+    TOO_LARGE,
+    Broken,
+    Elements,
+    Watched,
+    decoded,
+)
 
 TRICKY = [
     {"a": 'a "quoted" \\ backslash\\'},
@@ -57,6 +65,21 @@ def test_json_lines_and_a_single_object_are_split_too() -> None:
     assert split(lines) == TRICKY[:3]
     assert split(b'{"a": [1]}\n') == [{"a": [1]}]
     assert split(b' {"conversations": [{"a": 1}, {"b": 2}], "c": 3}') == [{"a": 1}, {"b": 2}]
+
+
+def test_a_file_says_how_much_is_read_of_it_even_where_it_has_no_objects() -> None:
+    """Gigabytes of blanks would otherwise be read without a break."""
+    read: list[int] = []
+    blanks = b"[{}" + b" " * 1000
+    assert list(Elements(Watched(io.BytesIO(blanks), read.append), chunk_bytes=100)) == [b"{}"]
+    assert (sum(read), max(read)) == (1003, 100)
+
+
+def test_a_large_object_is_decoded_under_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "LARGE_BYTES", 10)
+    watched: list[int] = []
+    assert decoded(b'{"a": [1, 2, 3]}', watched.append) == {"a": [1, 2, 3]}
+    assert watched
 
 
 def test_a_broken_object_does_not_stop_the_others() -> None:

@@ -147,17 +147,15 @@ class Job(models.Model):
 J = TypeVar("J", bound=Job)
 
 
-def free(
-    kind: type[J], process: uuid.UUID, running: Collection[uuid.UUID] = ()
-) -> models.QuerySet[J]:
+def free(kind: type[J], process: uuid.UUID, served: Collection[int] = ()) -> models.QuerySet[J]:
     """Return the jobs that `process` may run: no other living process does.
 
-    `running` are those that it runs already.
+    `served` are the people for whom it runs a job already.
     """
     owner = Process.objects.filter(pk=models.OuterRef("run_by"))
     is_left = Q(state=JobState.WAITING) | ~models.Exists(owner) | Q(run_by=process)
     unended = kind._default_manager.filter(state__in=UNENDED)
-    return unended.filter(is_left).exclude(pk__in=running).order_by("created_at", "pk")
+    return unended.filter(is_left).exclude(user__in=served).order_by("created_at", "pk")
 
 
 def run_by(kind: type[J], process: uuid.UUID) -> models.QuerySet[J]:
@@ -165,9 +163,9 @@ def run_by(kind: type[J], process: uuid.UUID) -> models.QuerySet[J]:
     return kind._default_manager.filter(state=JobState.RUNNING, run_by=process)
 
 
-def claim(kind: type[J], process: uuid.UUID, running: Collection[uuid.UUID] = ()) -> J | None:
+def claim(kind: type[J], process: uuid.UUID, served: Collection[int] = ()) -> J | None:
     """Make the oldest free job run in this process and return it, or None."""
-    waiting = free(kind, process, running)
+    waiting = free(kind, process, served)
     if not waiting.exists():  # without a transaction, which on SQLite keeps others from writing
         return None
     with transaction.atomic():

@@ -1,15 +1,19 @@
-"""Runs background jobs, a few at a time, in threads of the process for jobs (job_process.py).
+"""Runs background jobs in the process for jobs (job_process.py).
 
 The code that runs a kind of job is in a higher layer and registers itself. It is a generator that
-yields after each step of at most a few hundredths of a second. The generator is closed when the
-process stops, when the job is cancelled, when its person is deactivated, or when another process
-has taken it up.
+yields after each step of at most a few hundredths of a second, and while it waits. The generator is
+closed when the process stops, when the job is cancelled, when its person is deactivated, or when
+another process has taken it up.
+
+Each job has a thread of its own, and of each person one job runs at a time, so nobody's jobs keep
+others waiting.
 """
 
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -29,7 +33,7 @@ from chatapp.models.platform.jobs import Job, JobFailed, JobLost, claim
 
 logger = logging.getLogger(__name__)
 
-THREADS = 2
+AT_ONCE = 8  # people whose jobs run
 LOOK_SECONDS = 5.0  # between checks for jobs that other processes left
 # Between checks whether the job was cancelled or lost, or its person deactivated; they save the
 # progress.
@@ -48,11 +52,11 @@ def register(kind: type[Job], steps: Steps) -> None:
 
 
 class Jobs:
-    """The threads that run jobs in the name of a server process, from `start` to `stop`."""
+    """Runs jobs in the name of a server process, from `start` to `stop`."""
 
     def __init__(self, process: UUID) -> None:
         self._process = process
-        self._running: set[UUID] = set()
+        self._running: dict[UUID, Job] = {}
         self._one_claims = threading.Lock()
         self._has_news = threading.Condition()
         self._news = 0
@@ -60,13 +64,10 @@ class Jobs:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        for number in range(THREADS):
-            name = f"job-{number}"
-            self._threads.append(threading.Thread(target=self._run, name=name, daemon=True))
-            self._threads[-1].start()
+        self._start_thread(self._begin_jobs)
 
     def look(self) -> None:
-        """Wake the threads: there may be a new job. Thread-safe."""
+        """Begin a new job soon, if there is one. Thread-safe."""
         with self._has_news:
             self._news += 1
             self._has_news.notify_all()
@@ -76,7 +77,7 @@ class Jobs:
         self._stopping.set()
         self.look()
         until = time.monotonic() + STOP_SECONDS
-        for thread in self._threads:
+        for thread in list(self._threads):
             thread.join(max(0.0, until - time.monotonic()))
 
     @property
@@ -89,28 +90,53 @@ class Jobs:
             try:
                 self._run_job(job)
             finally:
-                self._running.discard(job.pk)
+                del self._running[job.pk]
 
-    def _run(self) -> None:
-        connections[DEFAULT_DB_ALIAS] = unpooled_connection(settings.DATABASES)
+    def _begin_jobs(self) -> None:
         while not self._stopping.is_set():
             seen = self._news
             try:
-                self.run_all()
+                while len(self._running) < AT_ONCE and (job := self._claim()):
+                    self._start_thread(partial(self._work, job))
             except Error as error:
                 logger.info("Background jobs wait for the database: %s", error)
             except Exception:
-                logger.exception("Running background jobs failed")
+                logger.exception("Beginning background jobs failed")
             connection.close()
             with self._has_news:
                 self._has_news.wait_for(lambda: self._news != seen, LOOK_SECONDS)  # noqa: B023 - called at once
-        connection.close()
+
+    def _start_thread(self, work: Callable[[], None]) -> None:
+        def run() -> None:
+            connections[DEFAULT_DB_ALIAS] = unpooled_connection(settings.DATABASES)
+            try:
+                work()
+            finally:
+                connection.close()
+
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        self._threads.append(threading.Thread(target=run, name="job", daemon=True))
+        self._threads[-1].start()
+
+    def _work(self, job: Job) -> None:
+        try:
+            self._run_job(job)
+        except Error as error:
+            logger.info("A background job waits for the database: %s", error)
+            del self._running[job.pk]
+        except Exception:
+            logger.exception("Running a background job failed")
+            del self._running[job.pk]
+        else:
+            del self._running[job.pk]
+            self.look()  # for this person's next job
 
     def _claim(self) -> Job | None:
         with self._one_claims:
+            served = {job.user_id for job in list(self._running.values())}
             for kind in list(kinds):
-                if job := claim(kind, self._process, self._running):
-                    self._running.add(job.pk)
+                if job := claim(kind, self._process, served):
+                    self._running[job.pk] = job
                     kinds[kind] = kinds.pop(kind)  # the other kinds come first next time
                     return job
         return None

@@ -1,5 +1,6 @@
 """Background jobs: one process runs each, and another goes on with it if that process dies."""
 
+import queue
 import threading
 from collections.abc import Callable, Iterator
 from uuid import uuid4
@@ -251,6 +252,31 @@ def test_threads_run_new_jobs_and_leave_unfinished_ones_when_they_stop(
     here.stop()
     job.refresh_from_db()
     assert (job.state, job.run_by) == (JobState.WAITING, None)
+
+
+def test_one_job_of_a_person_runs_at_a_time_and_others_do_not_wait(
+    alice: User,
+    bob: User,
+    here: Jobs,
+    errands: Kinds,  # noqa: F811
+) -> None:
+    may_end, run = threading.Event(), queue.Queue[Errand]()
+
+    def steps(job: Errand) -> Iterator[None]:
+        run.put(job)
+        while job.user_id == alice.pk and not may_end.wait(0.01):
+            yield
+
+    errands[Errand] = steps
+    first, second, bobs = (Errand.objects.create(user=user) for user in (alice, alice, bob))
+    here.start()
+    begun = {run.get(timeout=PATIENCE).pk for _ in range(2)}
+    assert begun == {first.pk, bobs.pk}
+    second.refresh_from_db()
+    assert second.state == JobState.WAITING
+    may_end.set()
+    assert run.get(timeout=PATIENCE) == second
+    here.stop()
 
 
 def test_unstarted_threads_can_be_stopped() -> None:

@@ -79,7 +79,7 @@ def read_for_import(
             if not result.set_running_or_notify_cancel():
                 return
             try:
-                result.set_result(content_of(file, name))
+                result.set_result(content_of(file, name, person))
             except BaseException as error:  # noqa: BLE001 - raised by the generator
                 result.set_exception(error)
 
@@ -140,9 +140,9 @@ def _read_and_store(attachment: Attachment) -> None:
         logger.warning("Housekeeping deletes the parts of a file that was read: %s", error)
 
 
-@retry_on_integrity_error  # somebody else's file with this content was erased at this moment
+@retry_on_integrity_error  # a file with this content was erased at this moment
 def _make_ready(attachment: Attachment, file: BufferedIOBase) -> None:
-    attachment.make_ready(content_of(file, attachment.name))
+    attachment.make_ready(content_of(file, attachment.name, attachment.user_id))
 
 
 def _fail(attachment: Attachment, problem: str, **fields: object) -> None:
@@ -157,31 +157,33 @@ def _join_parts(attachment: Attachment, file: BufferedIOBase) -> None:
     file.seek(0)
 
 
-def content_of(file: BufferedIOBase, name: str) -> FileContent:
-    """Read a file that is on the disk, and store it. Refer to it within `StoredFile`'s `GRACE`.
+def content_of(file: BufferedIOBase, name: str, owner: int) -> FileContent:
+    """Read a person's file that is on the disk, and store it.
+
+    Refer to it within `StoredFile`'s `GRACE`.
 
     Raises `Unreadable` with a sentence, and `OSError`.
     """
-    return _known(file) or _stored(file, name)
+    return _known(file, owner) or _stored(file, name, owner)
 
 
-def _known(file: BufferedIOBase) -> FileContent | None:
-    """Return what was read of the same document before."""
-    known = StoredFile.known(StoredFile.digest(file))
+def _known(file: BufferedIOBase, owner: int) -> FileContent | None:
+    """Return what was read of the person's same document before."""
+    known = StoredFile.known(StoredFile.digest(file), owner)
     return FileContent.objects.filter(file=known).select_related("file").first() if known else None
 
 
-def _stored(file: BufferedIOBase, name: str) -> FileContent:
+def _stored(file: BufferedIOBase, name: str, owner: int) -> FileContent:
     match documents.read(Path(f"/dev/fd/{file.fileno()}"), limits(), name):
         case Picture() as picture:
-            return _stored_picture(picture)
+            return _stored_picture(picture, owner)
         case Document() as document:
             ends, length = [], 0
             for page in document.pages:
                 length += len(page)
                 ends.append(length)
             return _stored_content(
-                StoredFile.store_file(file),
+                StoredFile.store_file(file, owner),
                 kind=FileContent.Kind.DOCUMENT,
                 label=document.kind,
                 media_type=document.media_type,
@@ -190,12 +192,12 @@ def _stored(file: BufferedIOBase, name: str) -> FileContent:
                 unit=document.unit,
             )
         case Scan() as scan:
-            return _stored_scan(scan, file)
+            return _stored_scan(scan, file, owner)
 
 
-def _stored_picture(picture: Picture) -> FileContent:
-    thumbnail = StoredFile.store_file(BytesIO(picture.thumbnail))
-    file = StoredFile.store_file(BytesIO(picture.data))
+def _stored_picture(picture: Picture, owner: int) -> FileContent:
+    thumbnail = StoredFile.store_file(BytesIO(picture.thumbnail), owner)
+    file = StoredFile.store_file(BytesIO(picture.data), owner)
     return _stored_content(
         file,
         kind=FileContent.Kind.IMAGE,
@@ -207,10 +209,10 @@ def _stored_picture(picture: Picture) -> FileContent:
     )
 
 
-def _stored_scan(scan: Scan, file: BufferedIOBase) -> FileContent:
-    images = [StoredFile.store_file(BytesIO(page.data)) for page in scan.pages]
+def _stored_scan(scan: Scan, file: BufferedIOBase, owner: int) -> FileContent:
+    images = [StoredFile.store_file(BytesIO(page.data), owner) for page in scan.pages]
     content = _stored_content(
-        StoredFile.store_file(file),
+        StoredFile.store_file(file, owner),
         kind=FileContent.Kind.SCAN,
         label=scan.kind,
         media_type=scan.media_type,

@@ -178,7 +178,7 @@ def replace_text(request: HttpRequest, pk: UUID) -> HttpResponse:
     try:
         hourly = worker().file_bytes[request.user.pk]
         take_room(request.user, len(text.encode()), hourly, in_place_of=attachment.size)
-        return _after(lambda one: one.replace_content(stored_text(text)), attachment)
+        return _after(lambda one: one.replace_content(stored_text(text, one.user_id)), attachment)
     except Refused as refused:
         return _refusal(str(refused))
     except OSError:

@@ -144,7 +144,9 @@ def test_the_content_of_files_goes_with_the_person_unless_others_have_it(
     carol: User, alice: User, connected: Upstream
 ) -> None:
     prompt, _ = answered(alice.conversations.create(), connected, "Read")
-    attached_to(prompt, "same.txt", f"text of {CANARY}".encode())
+    hers = Attachment.objects.get(user=carol, name=f"{CANARY}.txt")
+    fields = {"name": "copy.txt", "size": hers.size, "state": "ready", "file": hers.file}
+    Attachment.objects.create(user=alice, message=prompt, **fields)
     stopped = Attachment.objects.create(user=carol, name="draft.txt", size=9, received=5)
     storage.write(stopped.part_name(0), BytesIO(CANARY.encode()))
     unsent = attached_to(prompt, "draft.txt", f"unsent {CANARY}".encode())

@@ -23,16 +23,18 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileSystemStorage:
     return disk
 
 
-def test_a_storage_that_works_is_left_as_it_was(tmp_path: Path) -> None:
-    StoredFile.store(b"one")
+def test_a_storage_that_works_is_left_as_it_was(tmp_path: Path, alice: User) -> None:
+    StoredFile.store(b"one", alice.pk)
     [result] = stored_files()
     assert result.status is Status.OK
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
 
 
-def test_files_that_another_host_stored_elsewhere_are_missed(disk: FileSystemStorage) -> None:
-    StoredFile.store(b"one")
-    disk.delete(StoredFile.store(b"other").name)
+def test_files_that_another_host_stored_elsewhere_are_missed(
+    disk: FileSystemStorage, alice: User
+) -> None:
+    StoredFile.store(b"one", alice.pk)
+    disk.delete(StoredFile.store(b"other", alice.pk).name)
     [result] = stored_files()
     assert result.status is Status.FAILED
     assert result.found == "1 of the 2 newest files are missing here"
@@ -43,10 +45,10 @@ def test_attached_files_are_looked_for_behind_newer_ones(
     disk: FileSystemStorage, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "NEWEST", 1)
-    attached = StoredFile.store(b"attached")
+    attached = StoredFile.store(b"attached", alice.pk)
     Attachment.objects.create(user=alice, name="a.txt", size=8, state="ready", file=attached)
     disk.delete(attached.name)
-    StoredFile.store(b"newer")
+    StoredFile.store(b"newer", alice.pk)
     [result] = stored_files()
     assert result.status is Status.FAILED
     assert result.found == "1 of the 1 newest attached files are missing here"

@@ -15,7 +15,8 @@ from pytest_django import Settings
 
 from chatapp import documents
 from chatapp.concurrency.token_bucket import TokenBucket
-from chatapp.documents import Document
+from chatapp.documents import Document, Limits
+from chatapp.documents.results import Result
 from chatapp.management.backups.data_dir import is_kept
 from chatapp.models import (
     Attachment,
@@ -157,11 +158,13 @@ def test_a_replaced_text_is_erased_at_once(alices: Client) -> None:
         assert stored_names() == {file.name}
 
 
-def test_of_two_texts_that_replace_one_at_once_the_later_is_kept(alices: Client) -> None:
+def test_of_two_texts_that_replace_one_at_once_the_later_is_kept(
+    alices: Client, alice: User
+) -> None:
     upload(alices, "notes.txt", b"Sales fell")
     first, second = Attachment.objects.get(), Attachment.objects.get()
-    first.replace_content(stored_text("Sales rose"))
-    second.replace_content(stored_text("Sales doubled"))
+    first.replace_content(stored_text("Sales rose", alice.pk))
+    second.replace_content(stored_text("Sales doubled", alice.pk))
     [file] = StoredFile.objects.all()
     assert file.read() == b"Sales doubled"
     assert stored_names() == {file.name}
@@ -174,22 +177,41 @@ def test_a_text_that_was_sent_meanwhile_is_neither_replaced_nor_removed(
     prompt = Conversation.objects.create(user=alice).messages.create(role="user", content="See")
     Attachment.objects.update(message=prompt)
     with pytest.raises(Refused):
-        notes.replace_content(stored_text("Sales rose"))
+        notes.replace_content(stored_text("Sales rose", alice.pk))
     notes.remove()
     [file] = StoredFile.objects.all()
     assert file.read() == b"Sales fell"
     assert Attachment.objects.get().file == file
 
 
-def test_a_removed_file_is_erased_at_once_unless_somebody_else_has_it(
-    alices: Client, bobs: Client
-) -> None:
-    mine, theirs = (upload(client, "notes.txt", b"Sales fell") for client in (alices, bobs))
-    alices.post(f"/files/{mine.pk}/remove/")
+def test_a_removed_file_is_erased_at_once_unless_another_message_has_it(alices: Client) -> None:
+    first, again = (upload(alices, "notes.txt", b"Sales fell") for _ in range(2))
+    assert first.file == again.file
+    alices.post(f"/files/{first.pk}/remove/")
     assert stored_names()
-    bobs.post(f"/files/{theirs.pk}/remove/")
+    alices.post(f"/files/{again.pk}/remove/")
     assert not stored_names()
     assert not FileContent.objects.exists()
+
+
+def test_nobody_can_tell_from_a_file_that_somebody_else_has_it(
+    alices: Client, bobs: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was there at once, with the format that the other's name says."""
+    read_here, read = documents.read, list[str]()
+
+    def counted(path: Path, limits: Limits, name: str) -> Result:
+        read.append(name)
+        return read_here(path, limits, name)
+
+    monkeypatch.setattr(documents, "read", counted)
+    theirs = upload(alices, "secret.py", b"print(1)")
+    mine = upload(bobs, "notes.txt", b"print(1)")
+    assert read == ["secret.py", "notes.txt"]
+    assert theirs.content
+    assert mine.content
+    assert (theirs.content.label, mine.content.label) == ("Python", "Text")
+    assert len(stored_names()) == 2
 
 
 @pytest.mark.django_db(transaction=True)

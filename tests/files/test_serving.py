@@ -125,7 +125,7 @@ def test_a_thumbnail_has_the_type_of_its_bytes(alices: Client) -> None:
     sky = image(alices)
     assert sky.content
     for data, media_type in ((pictures.jpeg(4, 3), "image/jpeg"), (pictures.WEBP, "image/webp")):
-        sky.content.thumbnail = StoredFile.store(data)
+        sky.content.thumbnail = StoredFile.store(data, sky.user_id)
         sky.content.save()
         answer = alices.get(path(sky, "thumbnail/"))
         assert answer["Content-Type"] == media_type
@@ -231,7 +231,7 @@ def test_a_scan_is_shown_as_its_pages(alices: Client) -> None:
     scan = paged(alices, ["", "", ""])
     assert scan.content
     FileContent.objects.filter(pk=scan.content.pk).update(kind=FileContent.Kind.SCAN)
-    file = StoredFile.store(pictures.png(4, 3))
+    file = StoredFile.store(pictures.png(4, 3), scan.user_id)
     for position in range(3):
         PageImage.objects.create(
             content=scan.content, position=position, file=file, width=4, height=3

@@ -20,12 +20,12 @@ STORE = """
 import tempfile
 from io import BytesIO
 from chatapp.models import Attachment, FileContent, StoredFile, User
+alice = User.objects.get(username="{name}")
 with tempfile.TemporaryFile() as file:
     for number in range({megabytes}):
         file.write(bytes([number]) * 2**20)
-    stored = StoredFile.store_file(file)
+    stored = StoredFile.store_file(file, alice.pk)
 FileContent.objects.get_or_create(file=stored, defaults={{"kind": "document", "label": "Text"}})
-alice = User.objects.get(username="{name}")
 described = {{"name": "big", "size": stored.size, "state": "ready"}}
 attachment = Attachment.objects.create(user=alice, file=stored, **described)
 print(attachment.pk)

@@ -201,7 +201,7 @@ def _attach(message: Message, name: str, data: bytes, **others: Any) -> Attachme
     with tempfile.TemporaryFile() as file:
         file.write(data)
         file.flush()
-        content = content_of(cast(BufferedIOBase, file), name)
+        content = content_of(cast(BufferedIOBase, file), name, message.conversation.user_id)
     message.file_count += 1
     message.save()
     return Attachment.objects.create(

@@ -23,7 +23,7 @@ upstream = Upstream.objects.create(name="Kept", base_url="http://127.0.0.1:9/v1"
 chat = Conversation(user=User.objects.get(username="olive"), title="Kept")
 prompt, reply = chat.ask(uuid.uuid4(), "Hello", None, upstream, "m", uuid.uuid4())
 Message.objects.filter(pk=reply.pk).update(content="Half of")
-file = StoredFile.store(b"Sales fell")
+file = StoredFile.store(b"Sales fell", chat.user_id)
 fields = dict(user=chat.user, message=prompt, name="report.txt", size=10, state="ready")
 Attachment.objects.create(pk="{REPORT}", file=file, **fields)
 print(chat.get_absolute_url())

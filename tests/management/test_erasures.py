@@ -38,7 +38,7 @@ for person, word in ((carol, "{CANARY}"), (dave, "sparrow")):
     journal.open(reply.pk).end_round(Round(content=word + "eight"))
     image = b"GIF89a" + word.encode()
     ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=image)
-    file = StoredFile.store(b"file of " + word.encode())
+    file = StoredFile.store(b"file of " + word.encode(), person.pk)
     FileContent.objects.create(file=file, kind="document", text=word + "nine", page_ends=[8])
     fields = dict(user=person, name=word + "ten", size=9, received=9)
     Attachment.objects.create(**fields, message=prompt, file=file, state="ready")

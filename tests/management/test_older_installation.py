@@ -10,7 +10,7 @@ from tests.management.archives import restore
 from tests.support.live import Site, execute, run
 
 LAST_BUT_ONE = "0072"
-LAST = "chatapp.0073_imports_for_teams"
+NEXT = "chatapp.0073_imports_for_teams"
 # What the last migration makes in each database, with the opposite.
 IN_THE_WAY = {
     "sqlite": ("CREATE TABLE new__chatapp_import (id integer)", "DROP TABLE new__chatapp_import"),
@@ -63,7 +63,7 @@ def test_an_upgrade_begins_with_a_backup_that_can_be_restored(
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
     restored = restore(site.nothing(), archive)
     assert restored.returncode == 0, restored.stderr
-    assert f"Applied {LAST}." in restored.stdout
+    assert f"Applied {NEXT}" in restored.stdout
 
 
 def test_the_server_refuses_an_older_schema_until_the_upgrade(outdated: Environment) -> None:
@@ -81,7 +81,7 @@ def test_a_failed_upgrade_names_the_migration_the_reason_and_the_way_back(
     done = manage(broken, "upgrade")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert f"The upgrade failed at {LAST}: " in done.stderr
+    assert f"The upgrade failed at {NEXT}: " in done.stderr
     assert "already exists" in done.stderr
     assert "Nothing was lost" in done.stderr
     assert "make upgrade" not in done.stderr
@@ -114,7 +114,7 @@ def test_the_printed_commands_restore_the_backup(broken: Environment) -> None:
     variable, _, *arguments = command.split()
     assert variable == f"DATA_DIR={broken['DATA_DIR']}"
     restored = run(broken, *arguments, check=False)
-    assert f"The upgrade failed at {LAST}" in restored.stderr
+    assert f"The upgrade failed at {NEXT}" in restored.stderr
     assert "The backup's data are in place" in restored.stderr
     assert "Restored the backup" not in restored.stdout
 

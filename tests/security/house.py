@@ -273,15 +273,16 @@ def imported(conversation: Conversation) -> tuple[Import, ImportFile]:
 
 def attach_files(conversation: Conversation, prompt: Message) -> dict[str, UUID]:
     """Attach a document, an image and a scan to Alice's prompt, and leave two files in a draft."""
-    image = StoredFile.store(b"image of " + PRIVATE[5].encode())
-    document = StoredFile.store(PRIVATE[5].encode())
-    scan = StoredFile.store(b"scan of " + PRIVATE[5].encode())
+    owner = conversation.user_id
+    image = StoredFile.store(b"image of " + PRIVATE[5].encode(), owner)
+    document = StoredFile.store(PRIVATE[5].encode(), owner)
+    scan = StoredFile.store(b"scan of " + PRIVATE[5].encode(), owner)
     contents = (
         FileContent(file=image, kind="image", label="PNG", media_type="image/png", width=9),
         FileContent(file=document, kind="document", label="Text", media_type="text/plain"),
         FileContent(file=scan, kind="scan", label="PDF", media_type="application/pdf"),
     )
-    contents[0].thumbnail = StoredFile.store(b"thumbnail of " + PRIVATE[5].encode())
+    contents[0].thumbnail = StoredFile.store(b"thumbnail of " + PRIVATE[5].encode(), owner)
     contents[1].text, contents[1].page_ends = PRIVATE[5], [len(PRIVATE[5])]
     for content in contents:
         content.save()

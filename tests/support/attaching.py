@@ -40,20 +40,20 @@ def send_part(client: Client, pk: UUID | str, data: bytes, offset: int) -> Any:
 
 def attached_to(message: Message, name: str, data: bytes = b"A report") -> Attachment:
     """Attach a file to a stored prompt: an image if its name says so, or else a text."""
-    is_image = name.endswith(".png")
-    file = StoredFile.store(data)
+    is_image, owner = name.endswith(".png"), message.conversation.user_id
+    file = StoredFile.store(data, owner)
     if not hasattr(file, "content"):
         content = FileContent(file=file, kind="document", label="Text", media_type="text/plain")
         if is_image:
             content.kind, content.label, content.media_type = "image", "PNG", "image/png"
-            content.thumbnail = StoredFile.store(b"thumbnail of " + data)
+            content.thumbnail = StoredFile.store(b"thumbnail of " + data, owner)
         else:
             content.text = data.decode()
             content.page_ends = [len(content.text)]
         content.save()
     Message.objects.filter(pk=message.pk).update(file_count=F("file_count") + 1, indexed_at=None)
     return Attachment.objects.create(
-        user_id=message.conversation.user_id,
+        user_id=owner,
         message=message,
         name=name,
         size=len(data),

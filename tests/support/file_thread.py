@@ -21,7 +21,7 @@ conversation = Conversation(user=user, title="With files")
 upstream = Upstream.objects.first()
 
 def stored(file, position):
-    stored = StoredFile.store(base64.b64decode(file["data"]))
+    stored = StoredFile.store(base64.b64decode(file["data"]), user.pk)
     described = {{key: file[key] for key in ("kind", "label", "width", "height", "unit")}}
     ends = [sum(map(len, file["pages"][: number + 1])) for number in range(len(file["pages"]))]
     content, is_new = FileContent.objects.get_or_create(file=stored, defaults={{
@@ -30,7 +30,7 @@ def stored(file, position):
         "thumbnail": stored if file["kind"] == "image" else None,
     }})
     for page, data in enumerate(file["scanned"]):
-        image = StoredFile.store(base64.b64decode(data))
+        image = StoredFile.store(base64.b64decode(data), user.pk)
         sized = {{"file": image, "width": 300, "height": 424}}
         PageImage.objects.get_or_create(content=content, position=page, defaults=sized)
     return Attachment.objects.create(

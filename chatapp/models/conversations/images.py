@@ -15,10 +15,11 @@ class ReplyImageQuerySet(models.QuerySet["ReplyImage"]):
 
         Raises `OSError` if the storage fails.
         """
-        image = self.filter(file=None).order_by("pk").first()
+        waiting = self.filter(file=None).select_related("message__conversation")
+        image = waiting.order_by("pk").first()
         if image is None:
             return False
-        file = StoredFile.store(image.read())
+        file = StoredFile.store(image.read(), image.message.conversation.user_id)
         self.filter(pk=image.pk).update(file=file, data=None)
         return True
 

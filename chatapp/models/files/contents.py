@@ -1,6 +1,6 @@
 """What was read of a stored file: the text of a document, or the size of an image.
 
-It is kept once per content, however many messages have the file.
+It is kept once per person and content, however many messages have the file.
 """
 
 from collections.abc import Sequence
@@ -95,8 +95,8 @@ class FileContent(models.Model):
         return ImagePart(self.file.name, self.media_type, self.width, self.height, self.file.size)
 
 
-def stored_text(text: str) -> FileContent:
-    """Store a plain text as if it had been uploaded and read. Raises `OSError`."""
+def stored_text(text: str, owner: int) -> FileContent:
+    """Store a plain text as if the person had uploaded it. Raises `OSError`."""
     described = {
         "kind": FileContent.Kind.DOCUMENT,
         "label": "Text",
@@ -104,7 +104,7 @@ def stored_text(text: str) -> FileContent:
         "text": text,
         "page_ends": [len(text)],
     }
-    file = StoredFile.store(text.encode())
+    file = StoredFile.store(text.encode(), owner)
     return FileContent.objects.get_or_create(file=file, defaults=described)[0]
 
 

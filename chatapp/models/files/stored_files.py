@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 from django.db import models, transaction
 from django.utils import timezone
 
+from chatapp.models.accounts.users import User
 from chatapp.models.files import storage
 
 logger = logging.getLogger(__name__)
@@ -108,51 +109,65 @@ def _delete_rows(files: StoredFileQuerySet) -> list[str]:
 
 
 class StoredFile(models.Model):
-    """One content, however many messages have it.
+    """One content of a person's files, however many messages have it.
+
+    People who have the same content don't share it, or it could be noticed that another person has
+    it. Copies of what was shared do: forks, presets and chats.
 
     Its bytes are written before its row, and deleted after it. Each row has a name of its own in
     the storage, so bytes that are deleted late are never those of a newer row.
     """
 
-    sha256 = models.CharField(max_length=64, unique=True)  # hexadecimal
+    # None if that person was erased, and for the files of older versions, which people share.
+    owner = models.ForeignKey(
+        User, models.SET_NULL, null=True, related_name="+", db_index=False, editable=False
+    )
+    sha256 = models.CharField(max_length=64)  # hexadecimal
     size = models.PositiveBigIntegerField()  # bytes
     name = models.CharField(max_length=100)  # in the storage
     used_at = models.DateTimeField()  # when it was last stored
 
     objects = models.Manager.from_queryset(StoredFileQuerySet)()
 
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "sha256"], name="one_content_a_person")
+        ]
+
     def __str__(self) -> str:
         return self.sha256[:12]
 
     @classmethod
-    def store(cls, data: bytes) -> "StoredFile":
-        """Return the file with this content, which is now on the disk.
+    def store(cls, data: bytes, owner: int) -> "StoredFile":
+        """Return the person's file with this content, which is now on the disk.
 
         Refer to it within `GRACE`. Raises `OSError` if the storage fails.
         """
-        return cls.store_file(BytesIO(data))
+        return cls.store_file(BytesIO(data), owner)
 
     @classmethod
-    def store_file(cls, file: BufferedIOBase) -> "StoredFile":
+    def store_file(cls, file: BufferedIOBase, owner: int) -> "StoredFile":
         """Do the same for the content of an open file, without loading it into memory."""
         sha256 = cls.digest(file)
-        if known := cls.known(sha256):
+        if known := cls.known(sha256, owner):
             return known
         name = f"{sha256[:2]}/{sha256}-{secrets.token_hex(4)}"
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         storage.write(name, file)
         described = {"size": size, "name": name, "used_at": timezone.now()}
-        stored, is_new = cls.objects.get_or_create(sha256=sha256, defaults=described)
-        if not is_new:  # stored by someone else meanwhile
+        stored, is_new = cls.objects.get_or_create(
+            owner_id=owner, sha256=sha256, defaults=described
+        )
+        if not is_new:  # stored in another thread or process meanwhile
             storage.delete(name)
         return stored
 
     @classmethod
-    def known(cls, sha256: str) -> "StoredFile | None":
-        """Return the file with this hash, if there is one. Refer to it within `GRACE`."""
-        touched = cls.objects.filter(sha256=sha256).update(used_at=timezone.now())
-        return cls.objects.filter(sha256=sha256).first() if touched else None
+    def known(cls, sha256: str, owner: int) -> "StoredFile | None":
+        """Return the person's file with this hash, if there is one. Refer to it within `GRACE`."""
+        own = cls.objects.filter(owner=owner, sha256=sha256)
+        return own.first() if own.update(used_at=timezone.now()) else None
 
     @staticmethod
     def digest(file: BufferedIOBase) -> str:

@@ -92,7 +92,8 @@ class SharedCopying(Copying):
             assert attachment.message_id
             text = "".join(attachment.content.pages(*attachment.page_range))
             try:
-                self.texts[attachment.pk] = stored_text(text) if text else None
+                owner = self.conversation.user_id
+                self.texts[attachment.pk] = stored_text(text, owner) if text else None
             except OSError as error:
                 raise Refused(NOT_STORED) from error
             self.left_out[attachment.message_id] += not text

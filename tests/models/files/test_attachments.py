@@ -193,7 +193,7 @@ def test_an_edit_keeps_files_of_the_edited_prompt_and_their_content_is_stored_on
 def test_a_file_that_was_uploaded_and_never_sent_stays_in_its_draft(
     alice: User, clean_up: CleanUp
 ) -> None:
-    file = StoredFile.store(b"Sales fell")
+    file = StoredFile.store(b"Sales fell", alice.pk)
     Attachment.objects.create(
         user=alice, name="report.txt", size=9, received=9, state="ready", file=file
     )

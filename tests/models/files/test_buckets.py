@@ -11,7 +11,7 @@ from django.core.files.storage import storages
 from django.utils import timezone
 
 from chatapp import environment
-from chatapp.models import StoredFile
+from chatapp.models import StoredFile, User
 from chatapp.models.files import storage
 from chatapp.models.files.abandoned import delete_abandoned
 from tests.support.live import free_port
@@ -58,10 +58,11 @@ def bucket(server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_content_is_stored_once_read_and_deleted(
+    alice: User,
     django_capture_on_commit_callbacks: "pytest.FixtureRequest",
 ) -> None:
-    file = StoredFile.store(b"one")
-    assert StoredFile.store(b"one") == file
+    file = StoredFile.store(b"one", alice.pk)
+    assert StoredFile.store(b"one", alice.pk) == file
     assert file.read() == b"one"
     assert [storage.names_in(folder) for folder in storage.folders()] == [[file.name]]
     delete_abandoned()
@@ -74,11 +75,13 @@ def test_content_is_stored_once_read_and_deleted(
         file.read()
 
 
-def test_a_bucket_that_cannot_be_reached_fails_as_a_disk_does(server: S3Server) -> None:
-    file = StoredFile.store(b"one")
+def test_a_bucket_that_cannot_be_reached_fails_as_a_disk_does(
+    server: S3Server, alice: User
+) -> None:
+    file = StoredFile.store(b"one", alice.pk)
     server.kill()
     with pytest.raises(OSError, match="the storage of files failed"):
-        StoredFile.store(b"two")
+        StoredFile.store(b"two", alice.pk)
     with pytest.raises(OSError, match="the storage of files failed"):
         file.read()
     assert list(StoredFile.objects.all()) == [file]

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from chatapp.models import StoredFile
+from chatapp.models import StoredFile, User
 from tests.support.attaching import stored_names
 from tests.support.stored import wait_until_somebody_waits
 
@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 
 @pytest.fixture
-def old() -> StoredFile:
-    file = StoredFile.store(b"Sales fell")
+def old(alice: User) -> StoredFile:
+    file = StoredFile.store(b"Sales fell", alice.pk)
     StoredFile.objects.update(used_at=timezone.now() - timedelta(hours=1))
     return file
 
@@ -45,16 +45,18 @@ def meanwhile(act: Callable[[], T]) -> Iterator["Future[T]"]:
         future.set_result(acting.result())
 
 
-def test_content_that_is_stored_while_it_is_deleted_is_there_afterwards(old: StoredFile) -> None:
-    with meanwhile(lambda: StoredFile.store(b"Sales fell")) as stored:
+def test_content_that_is_stored_while_it_is_deleted_is_there_afterwards(
+    alice: User, old: StoredFile
+) -> None:
+    with meanwhile(lambda: StoredFile.store(b"Sales fell", alice.pk)) as stored:
         assert StoredFile.objects.delete_unused()
     assert StoredFile.objects.get() == stored.result()
     assert stored.result().read() == b"Sales fell"
     assert stored_names() == {stored.result().name}
 
 
-def test_content_that_is_being_stored_again_is_not_deleted(old: StoredFile) -> None:
+def test_content_that_is_being_stored_again_is_not_deleted(alice: User, old: StoredFile) -> None:
     with meanwhile(StoredFile.objects.delete_unused) as deleted:
-        assert StoredFile.store(b"Sales fell") == old
+        assert StoredFile.store(b"Sales fell", alice.pk) == old
     assert not deleted.result()
     assert old.read() == b"Sales fell"

@@ -39,33 +39,36 @@ def with_image(reply: Message, data: bytes, position: int = 0) -> ReplyImage:
     )
 
 
-def test_the_same_content_is_stored_once(disk: Storage) -> None:
-    one, same, other = map(StoredFile.store, (b"one", b"one", b"other"))
-    assert one == same != other
-    assert (one.read(), one.size, other.read()) == (b"one", 3, b"other")
-    assert len(names(disk)) == 2
+def test_the_same_content_is_stored_once_for_each_person(
+    disk: Storage, alice: User, bob: User
+) -> None:
+    one, same = (StoredFile.store(b"one", alice.pk) for _ in range(2))
+    other, bobs = StoredFile.store(b"other", alice.pk), StoredFile.store(b"one", bob.pk)
+    assert one == same
+    assert len({one, other, bobs}) == len(names(disk)) == 3
+    assert (one.read(), one.size, other.read(), bobs.read()) == (b"one", 3, b"other", b"one")
 
 
 def test_a_file_stored_by_two_processes_at_once_is_kept_once(
-    disk: Storage, monkeypatch: pytest.MonkeyPatch
+    disk: Storage, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save = disk.save
 
     def save_later(name: str, content: ContentFile) -> str:  # type: ignore[type-arg]
         monkeypatch.setattr(disk, "save", save)
-        StoredFile.store(b"one")  # another process is faster
+        StoredFile.store(b"one", alice.pk)  # another process is faster
         return save(name, content)
 
     monkeypatch.setattr(disk, "save", save_later)
-    file = StoredFile.store(b"one")
+    file = StoredFile.store(b"one", alice.pk)
     assert file.read() == b"one"
     assert StoredFile.objects.count() == len(names(disk)) == 1
 
 
 def test_an_unused_file_is_deleted_with_its_bytes(
-    disk: Storage, reply: Message, django_capture_on_commit_callbacks: OnCommit
+    disk: Storage, alice: User, reply: Message, django_capture_on_commit_callbacks: OnCommit
 ) -> None:
-    StoredFile.store(b"unused")
+    StoredFile.store(b"unused", alice.pk)
     image = with_image(reply, b"used")
     assert ReplyImage.objects.move_one()
     assert not StoredFile.objects.delete_unused()  # it may be referred to soon
@@ -81,17 +84,17 @@ def test_an_unused_file_is_deleted_with_its_bytes(
     assert names(disk) == []
 
 
-def test_storing_a_content_again_keeps_it(disk: Storage) -> None:
-    StoredFile.store(b"one")
+def test_storing_a_content_again_keeps_it(disk: Storage, alice: User) -> None:
+    StoredFile.store(b"one", alice.pk)
     held_for_longer()
-    StoredFile.store(b"one")
+    StoredFile.store(b"one", alice.pk)
     assert not StoredFile.objects.delete_unused()
 
 
 def test_what_a_process_left_when_it_died_is_deleted_a_day_later(
-    disk: Storage, monkeypatch: pytest.MonkeyPatch
+    disk: Storage, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = StoredFile.store(b"kept")
+    file = StoredFile.store(b"kept", alice.pk)
     disk.save("ab/left", ContentFile(b"left"))
     delete_abandoned()
     assert "left" in names(disk)
@@ -149,13 +152,15 @@ def test_parts_that_two_requests_write_at_once_leave_no_file_behind(
     assert storage.read("uploads/part") == b"theirs"
 
 
-def test_files_on_the_disk_are_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_on_the_disk_are_private(
+    tmp_path: Path, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     disk = DurableFileStorage(
         tmp_path / "files", file_permissions_mode=0o600, directory_permissions_mode=0o700
     )
     monkeypatch.setattr(storage, "backend", lambda: disk)
     delete_abandoned()
-    file = StoredFile.store(b"one")
+    file = StoredFile.store(b"one", alice.pk)
     path = Path(disk.path(file.name))
     assert path.read_bytes() == file.read() == b"one"
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)

@@ -204,7 +204,7 @@ LEFT_OUT = {
     # Derived from what the archive contains.
     "chatapp.ConversationSums", "chatapp.ConversationFacet", "chatapp.SearchEntry",
     "chatapp.UnjudgedMessage", "chatapp.ClaimedGroup", "chatapp.BudgetAccount",
-    "chatapp.TemporaryHold", "chatapp.ChatExport",
+    "chatapp.TemporaryHold", "chatapp.ChatExport", "chatapp.StoredFile",
     # What the person has uploaded, until the import has ended.
     "chatapp.ImportFile",
     # Secrets and rights.

@@ -28,6 +28,7 @@ from bench.websocket import WebSocket, open_websocket
 
 WAIT_SECONDS = 30.0
 REPLY_SECONDS = 600.0
+CONNECTIONS = httpx.Limits(max_connections=None)
 
 INPUT = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 _COMPOSER = re.compile(r'<form class="composer".*?</form>', re.S)
@@ -62,15 +63,23 @@ class Browser:
     @classmethod
     @asynccontextmanager
     async def signed_in(
-        cls, server: Server, url: str = "", tls: ssl.SSLContext | None = None
+        cls,
+        server: Server,
+        url: str = "",
+        tls: ssl.SSLContext | None = None,
+        username: str = USERNAME,
     ) -> AsyncIterator["Browser"]:
         """Sign in at the server, or at the `url` of a proxy in front of it, trusted by `tls`."""
         url = url or f"http://{server.host}"
         async with httpx.AsyncClient(
-            base_url=url, timeout=WAIT_SECONDS, trust_env=False, verify=tls or True
+            base_url=url,
+            timeout=WAIT_SECONDS,
+            trust_env=False,
+            verify=tls or True,
+            limits=CONNECTIONS,
         ) as client:
             page = await client.get("/accounts/login/")
-            fields = dict(INPUT.findall(page.text)) | {"login": USERNAME, "password": PASSWORD}
+            fields = dict(INPUT.findall(page.text)) | {"login": username, "password": PASSWORD}
             answer = await client.post("/accounts/login/", data=fields, headers={"Origin": url})
             if answer.status_code != 302:
                 raise RuntimeError(f"signing in failed: {answer.status_code}")
@@ -116,6 +125,12 @@ class Browser:
                 tab.socket.close()
         await asyncio.gather(*(tab.socket.is_lost for tab in self.tabs))
         self.tabs.clear()
+
+    @property
+    def form_headers(self) -> dict[str, str]:
+        """The headers with which a page's script sends a form."""
+        token = self.client.cookies.get("csrftoken") or ""
+        return {"X-CSRFToken": token, "Origin": str(self.client.base_url).rstrip("/")}
 
     def next_number(self) -> int:
         return next(self._numbers)

@@ -15,7 +15,7 @@ GIVE_UP_SECONDS = 1800.0
 
 class Importing:
     def __init__(self, browser: Browser) -> None:
-        self._client = browser.client
+        self._browser, self._client = browser, browser.client
         self._path = ""
 
     async def upload(self, file: Path) -> None:
@@ -51,7 +51,7 @@ class Importing:
         return (await self._client.get(f"{self._path}progress/")).raise_for_status().json()
 
     async def _send(self, pk: str, part: bytes, offset: int) -> None:
-        headers = self._headers | {
+        headers = self._browser.form_headers | {
             "Upload-Offset": str(offset),
             "Content-Type": "application/octet-stream",
         }
@@ -60,12 +60,7 @@ class Importing:
         answer.raise_for_status()
 
     async def _post(self, path: str, form: dict[str, str]) -> httpx.Response:
-        answer = await self._client.post(path, data=form, headers=self._headers)
+        answer = await self._client.post(path, data=form, headers=self._browser.form_headers)
         if answer.status_code >= 400:
             raise RuntimeError(answer.text)
         return answer
-
-    @property
-    def _headers(self) -> dict[str, str]:
-        token = self._client.cookies.get("csrftoken") or ""
-        return {"X-CSRFToken": token, "Origin": str(self._client.base_url).rstrip("/")}

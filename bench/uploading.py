@@ -15,7 +15,7 @@ class Uploads:
     """The draft of a person's new chat."""
 
     def __init__(self, browser: Browser, poll_seconds: float = POLL_SECONDS) -> None:
-        self._client = browser.client
+        self._browser, self._client = browser, browser.client
         self._poll_seconds = poll_seconds
 
     async def attach(self, name: str, data: bytes) -> str:
@@ -52,7 +52,7 @@ class Uploads:
         (await self._post(f"/files/{pk}/remove/", {})).raise_for_status()
 
     async def _send(self, pk: str, part: bytes, offset: int) -> None:
-        headers = self._headers | {
+        headers = self._browser.form_headers | {
             "Upload-Offset": str(offset),
             "Content-Type": "application/octet-stream",
         }
@@ -60,12 +60,7 @@ class Uploads:
         answer.raise_for_status()
 
     async def _post(self, path: str, form: dict[str, str]) -> httpx.Response:
-        return await self._client.post(path, data=form, headers=self._headers)
-
-    @property
-    def _headers(self) -> dict[str, str]:
-        token = self._client.cookies.get("csrftoken") or ""
-        return {"X-CSRFToken": token, "Origin": str(self._client.base_url).rstrip("/")}
+        return await self._client.post(path, data=form, headers=self._browser.form_headers)
 
 
 def pdf_of(pages: int) -> bytes:
@@ -73,13 +68,18 @@ def pdf_of(pages: int) -> bytes:
     lines = [f"Line {number}: packets cross a network one by one." for number in range(50)]
     text = "".join(f"0 -14 Td ({line}) Tj\n" for line in lines)
     stream = f"BT /F1 10 Tf 40 800 Td\n{text}ET".encode()
+    return numbered_pdf(pages, b"<< /Length %d >>\nstream\n%b\nendstream" % (len(stream), stream))
+
+
+def numbered_pdf(pages: int, content: bytes) -> bytes:
+    """Return a PDF whose pages all have this content stream."""
     kids = " ".join(f"{4 + number} 0 R" for number in range(pages))
     page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 3 0 R >>"
     font = b"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Resources %b /Count %d /Kids [%b] >>" % (font, pages, kids.encode()),
-        b"<< /Length %d >>\nstream\n%b\nendstream" % (len(stream), stream),
+        content,
         *[page] * pages,
     ]
     return _numbered(objects)

@@ -55,10 +55,10 @@ async def _taken(
     [author] = await browser.open_tabs(1)
     author.ask(Order(browser.next_number(), 1, 1000))
     await author.reply_ended()
-    link = await _link(browser, author.path) if are_readers else ""
+    link = await share_live(browser, author.path) if are_readers else ""
     cpu = browser.server.cpu_seconds()
     tabs = [
-        await (_reader(browser, link) if are_readers else browser.open_tab(author.path))
+        await (open_reader(browser, link) if are_readers else browser.open_tab(author.path))
         for _ in range(TABS)
     ]
     await asyncio.sleep(0.5)
@@ -74,7 +74,7 @@ async def _taken(
     return opened - cpu, ended - opened, min(len(tab.latencies) for tab in tabs), p99
 
 
-async def _link(browser: Browser, path: str) -> str:
+async def share_live(browser: Browser, path: str) -> str:
     """Share the conversation live with everyone who signs in; return the link's path."""
     address = f"{path}share/"
     page = (await browser.client.get(address)).raise_for_status().text
@@ -87,7 +87,7 @@ async def _link(browser: Browser, path: str) -> str:
     return found[1]
 
 
-async def _reader(browser: Browser, link: str) -> Tab:
+async def open_reader(browser: Browser, link: str) -> Tab:
     """Load the readers' page, and open its socket."""
     page = (await browser.client.get(link)).raise_for_status().text
     found = re.search(r'data-head="([^"]+)" data-ending="([^"]*)"', page)

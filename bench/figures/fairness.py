@@ -1,0 +1,238 @@
+"""What one greedy member costs an ordinary one: pages, first tokens, a small file and an import.
+
+Nothing but the app's own limits holds the greedy one back (`bench.greedy`). Meanwhile 300 people
+read a chat that they share. Then the growth of the disk while texts are replaced.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from bench.answers import Order
+from bench.driver import Browser
+from bench.figures.readers import open_reader, share_live
+from bench.greedy import TEXT_BYTES, TEXTS_AT_ONCE, Greedy
+from bench.importing import Importing
+from bench.server import PASSWORD, ROOT, Server, serving
+from bench.table import Row, at_most, percentile
+from bench.uploading import Uploads
+from tests.deployment.services import Postgres
+from tests.support.chat_exports import write_zip
+
+PAGE_MS, TIMES, FILE_SECONDS, IMPORT_SECONDS, DISK_MB = 300.0, 2.0, 5.0, 10.0, 20.0
+READERS, ACCOUNTS, PACE = 300, 3, 20.0
+REPLACING_SECONDS = 30.0
+ORDINARY, GREEDY = "ordinary", "greedy"
+DEFAULTS = {  # the bench allows one person everything
+    "CHATAPP_TABS_PER_PERSON": "250",
+    "CHATAPP_REPLIES_PER_PERSON": "250",
+    "CHATAPP_ACTIONS_PER_SECOND": "10",
+}
+MAKE_PEOPLE = f"""
+from chatapp.models import User
+for name in {[ORDINARY, GREEDY, *(f"reader-{n}" for n in range(ACCOUNTS))]}:
+    User.objects.create_user(name, password={PASSWORD!r})
+"""
+ONE_CHAT = {
+    "id": "one",
+    "title": "Bread",
+    "create_time": 1_760_000_000,
+    "current_node": "u",
+    "mapping": {
+        "u": {
+            "id": "u",
+            "parent": None,
+            "message": {
+                "author": {"role": "user"},
+                "content": {"content_type": "text", "parts": ["How long does dough rest?"]},
+                "create_time": 1_760_000_000,
+            },
+        }
+    },
+}
+
+
+@dataclass
+class Times:
+    """How long the ordinary member waited, in seconds."""
+
+    pages: list[float] = field(default_factory=list)
+    first_tokens: list[float] = field(default_factory=list)
+    files: list[float] = field(default_factory=list)
+    imports: list[float] = field(default_factory=list)
+
+
+async def measure(quick: bool) -> list[Row]:
+    seconds = 20.0 if quick else 60.0
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        export = Path(folder) / "export.zip"
+        write_zip(export, (20 if quick else 200) * 2**20)
+        for database in ("SQLite", "PostgreSQL"):
+            with _serving_people(database) as (server, data):
+                alone = await _measured(server, seconds, None)
+                beside = await _measured(server, seconds, export)
+                grown, counted = await _disk(server, data)
+            rows += _rows(database, alone, beside, grown, counted)
+    return rows
+
+
+def _rows(database: str, alone: Times, beside: Times, grown: float, counted: float) -> list[Row]:
+    first, usual = median(beside.first_tokens), median(alone.first_tokens)
+    page, page_alone = (percentile(one.pages, 99) * 1000 for one in (beside, alone))
+    who = f"beside a greedy member, {database}"
+    return [
+        Row(
+            f"a page {who}: p99 of {len(beside.pages)}",
+            f"{page:.0f} ms; {page_alone:.0f} alone",
+            f"≤ {PAGE_MS:.0f} ms",
+            page <= PAGE_MS,
+        ),
+        Row(
+            f"a first token {who}: p50 of {len(beside.first_tokens)}",
+            f"{first * 1000:.0f} ms; {usual * 1000:.0f} alone",
+            f"≤ {TIMES:g} × alone",
+            first <= TIMES * usual,
+            ratio=first / usual,
+        ),
+        at_most(f"a small file {who}", max(beside.files), FILE_SECONDS, "s", 1),
+        at_most(f"an import of a chat {who}", max(beside.imports), IMPORT_SECONDS, "s", 1),
+        Row(
+            f"disk after {REPLACING_SECONDS:.0f} s of replacing texts, {database}",
+            f"{grown:.1f} MB more; {counted:.1f} MB count",
+            f"≤ {DISK_MB:.0f} MB above",
+            grown <= counted + DISK_MB,
+        ),
+    ]
+
+
+async def _measured(server: Server, seconds: float, export: Path | None) -> Times:
+    """Return the times of an ordinary member, alone or beside a greedy one with this export."""
+    times = Times()
+    async with AsyncExitStack() as stack:
+        if export:
+            greedy = await stack.enter_async_context(Browser.signed_in(server, username=GREEDY))
+            await stack.enter_async_context(_shared_with_many(greedy))
+            await stack.enter_async_context(Greedy(greedy, export).at_work())
+        browser = await stack.enter_async_context(Browser.signed_in(server, username=ORDINARY))
+        until = time.monotonic() + seconds
+        await asyncio.gather(
+            _look(browser, times, until),
+            _ask(browser, times, until),
+            _attach(browser, times, until),
+            _import(browser, times, until),
+        )
+    return times
+
+
+@asynccontextmanager
+async def _shared_with_many(author: Browser) -> AsyncIterator[None]:
+    """Let many people read a chat while a reply is written in it."""
+    [tab] = await author.open_tabs(1)
+    tab.ask(Order(author.next_number(), 1, 1000))
+    await tab.reply_ended()
+    link = await share_live(author, tab.path)
+    async with AsyncExitStack() as stack:
+        for number in range(ACCOUNTS):
+            name = f"reader-{number}"
+            reader = await stack.enter_async_context(
+                Browser.signed_in(author.server, username=name)
+            )
+            for _ in range(READERS // ACCOUNTS):
+                await open_reader(reader, link)
+        tab.ask(Order(author.next_number(), 100_000, PACE))
+        yield
+
+
+async def _look(browser: Browser, times: Times, until: float) -> None:
+    while time.monotonic() < until:
+        began_at = time.monotonic()
+        (await browser.client.get("/")).raise_for_status()
+        times.pages.append(time.monotonic() - began_at)
+        await asyncio.sleep(0.2)
+
+
+async def _ask(browser: Browser, times: Times, until: float) -> None:
+    [tab] = await browser.open_tabs(1)
+    while time.monotonic() < until:
+        asked_at = tab.ask(Order(browser.next_number(), 5, 100))
+        times.first_tokens.append(await tab.reply_began() - asked_at)
+        await tab.reply_ended()
+        await asyncio.sleep(0.5)
+
+
+async def _attach(browser: Browser, times: Times, until: float) -> None:
+    uploads, numbers = Uploads(browser, poll_seconds=0.1), iter(range(10**6))
+    while time.monotonic() < until:
+        began_at = time.monotonic()
+        pk = await uploads.attach("note.txt", f"{next(numbers)} things to buy today".encode())
+        times.files.append(time.monotonic() - began_at)
+        await uploads.remove(pk)
+        await asyncio.sleep(1)
+
+
+async def _import(browser: Browser, times: Times, until: float) -> None:
+    numbers = iter(range(10**6))
+    while time.monotonic() < until:
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            file.write(json.dumps([ONE_CHAT | {"id": f"one-{next(numbers)}"}]).encode())
+            file.flush()
+            importing = Importing(browser)
+            began_at = time.monotonic()
+            await importing.upload(Path(file.name))
+            await importing.until_ended()
+            await importing.start()
+            await importing.until_ended()
+            times.imports.append(time.monotonic() - began_at)
+        await asyncio.sleep(1)
+
+
+async def _disk(server: Server, data: Path) -> tuple[float, float]:
+    """Return by how many MB the files grow while texts are replaced, and how many of them count."""
+    async with Browser.signed_in(server, username=GREEDY) as browser:
+        greedy = Greedy(browser, data)
+        before = _size(data)
+        async with greedy.running(*[greedy.replace_text] * TEXTS_AT_ONCE):
+            await asyncio.sleep(REPLACING_SECONDS)
+        return (_size(data) - before) / 1e6, TEXTS_AT_ONCE * TEXT_BYTES / 1e6
+
+
+def _size(folder: Path) -> int:
+    size = 0
+    for file in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            size += file.stat().st_size if file.is_file() else 0
+    return size
+
+
+@contextmanager
+def _serving_people(database: str) -> Iterator[tuple[Server, Path]]:
+    """Run the app with accounts for everybody; yield it and its folder."""
+    folders: list[Path] = []
+
+    def prepare(environment: Mapping[str, str]) -> None:
+        folders.append(Path(environment["DATA_DIR"]))
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        for command in (["migrate", "--verbosity", "0"], ["shell", "--command", MAKE_PEOPLE]):
+            subprocess.run(
+                [sys.executable, "manage.py", *command],
+                cwd=ROOT,
+                env=kept | dict(environment),
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+
+    with nullcontext() if database == "SQLite" else Postgres() as postgres:
+        given = DEFAULTS | ({"DATABASE_URL": postgres.url} if postgres else {})
+        with serving(before=prepare, **given) as server:
+            yield server, folders[0]

@@ -64,7 +64,7 @@ class Actions:
             await action.take(self, await action.valid(fields))
             return
         with worker().replies.taking_prompt():
-            async with worker().few_turns_at_a_time.one():
+            async with worker().few_turns_at_a_time.one(self._viewer.user_id):
                 await action.take(self, await action.valid(fields))
 
     async def prompt(self, form: PromptForm | ContinueForm) -> None:

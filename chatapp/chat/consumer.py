@@ -23,6 +23,7 @@ from chatapp.chat.fields import Fields, fields_of
 from chatapp.chat.thread_sync import ThreadSync
 from chatapp.close_codes import CloseCode
 from chatapp.concurrency.token_bucket import TokenBucket
+from chatapp.concurrency.turns import served
 from chatapp.models import Refused, User
 from chatapp.models.refusals import OverLimit
 from chatapp.realtime.viewers import WRITE, Write
@@ -78,6 +79,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         changes = worker().revocation.requested
         try:
             self.user_id = (await self._authenticate()).pk
+            served.set(self.user_id)
             self._check_capacity()
         except ConnectionRejected as rejection:
             if rejection.code is CloseCode.DEACTIVATED:

@@ -2,8 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 SLICE_SECONDS = 0.004  # how long work may run before it yields
 
@@ -55,42 +53,3 @@ class FairLock:
             await asyncio.sleep(owed)
             owed = 0.0
         self._taken = max(owed, 0.0)
-
-
-class ConcurrencyLimiter:
-    """Limits how many jobs run at once, for jobs of many turns that may arrive by the hundred.
-
-    The others wait in order of arrival. A job that takes longer than `long_seconds` no longer
-    counts: it is waiting for something itself, and others must not wait with it.
-    """
-
-    def __init__(self, number: int, long_seconds: float) -> None:
-        self._permits = asyncio.Semaphore(number)
-        self._long_seconds = long_seconds
-
-    async def begin(self) -> "Permit":
-        """Wait for a permit and return it; release it in any case."""
-        await self._permits.acquire()
-        permit = Permit(self._permits)
-        asyncio.get_running_loop().call_later(self._long_seconds, permit.release)
-        return permit
-
-    @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        permit = await self.begin()
-        try:
-            yield
-        finally:
-            permit.release()
-
-
-class Permit:
-    """Lets one job run. Releasing it a second time has no effect."""
-
-    def __init__(self, permits: asyncio.Semaphore) -> None:
-        self._permits: asyncio.Semaphore | None = permits
-
-    def release(self) -> None:
-        if self._permits:
-            self._permits.release()
-            self._permits = None

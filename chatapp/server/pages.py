@@ -10,6 +10,7 @@ from contextlib import closing
 from functools import partial
 from typing import IO, Any
 
+from django.conf import settings
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.signals import request_started
@@ -17,11 +18,13 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, set_script_prefix
 
 from chatapp.api.responses import LoopResponse
+from chatapp.concurrency.turns import served
 from chatapp.server.thread_pools import BoundedThreadPool
 
 # Two at once, so that one runs while the other waits for the event loop or the database. All
 # threads, with those of the sockets, must not exceed the size of PostgreSQL's connection pool.
 PAGES_AT_ONCE, PAGE_THREADS = 2, 4
+PAGES_EACH = 2  # of one person
 # The names of views that have threads of their own.
 # Probes ask about the process, so they must not wait behind pages.
 PROBES, PROBE_THREADS = ("healthz", "readyz", "metrics"), 4
@@ -43,7 +46,8 @@ class Pages(ASGIHandler):
     def __init__(self) -> None:
         # Not `super().__init__()`, which adapts the middleware for the event loop.
         self.load_middleware(is_async=False)
-        self._pages = BoundedThreadPool(PAGE_THREADS, PAGES_AT_ONCE, "page")
+        self._session = f"{settings.SESSION_COOKIE_NAME}=".encode()
+        self._pages = BoundedThreadPool(PAGE_THREADS, PAGES_AT_ONCE, "page", PAGES_EACH)
         probes = BoundedThreadPool(PROBE_THREADS, 1, "probe")
         waiting = BoundedThreadPool(WAITING_THREADS, 1, "waiting")
         inquiries = BoundedThreadPool(INQUIRY_THREADS, INQUIRY_THREADS, "inquiry")
@@ -71,20 +75,34 @@ class Pages(ASGIHandler):
             raise outcome
 
     async def _answer(self, scope: Any, body: IO[bytes], send: Any) -> None:
-        pool = self._pool_of(scope["path"])
-        response = await pool.run(partial(self._response, scope, body))
+        pool, who = self._pool_of(scope["path"]), self._who(scope)
+        served.set(who)
+        response = await pool.run(partial(self._response, scope, body), who)
         if isinstance(response, LoopResponse):
             await response.write_to(send)
             return
         await self.send_response(response, send)
         if response.streaming:
-            await pool.run(response.close)
+            await pool.run(response.close, who)
 
     def _pool_of(self, path: str) -> BoundedThreadPool:
         try:
             return self._own_pools.get(resolve(path).view_name, self._pages)
         except Resolver404:
             return self._pages
+
+    def _who(self, scope: Any) -> bytes | str | None:
+        """Return what tells people apart before they are known: a session, token or address."""
+        name: bytes
+        value: bytes
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                return value
+            if name == b"cookie" and self._session in value:
+                return value.partition(self._session)[2].partition(b";")[0]
+        host: str | None
+        host, _ = scope.get("client") or (None, None)
+        return host
 
     def _response(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
         """Return the response. Blocks until it is complete, except for a stream."""

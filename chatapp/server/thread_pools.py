@@ -6,13 +6,13 @@ of them want it, the longer the event loop waits for it, and with it every runni
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 
-from chatapp.concurrency.event_loop import ConcurrencyLimiter
+from chatapp.concurrency.turns import Turns
 
 LONG_SECONDS = 0.1  # then work is assumed to be waiting for I/O and stops counting
 FINISH_SECONDS = 1.0
@@ -37,29 +37,30 @@ async def finish() -> None:
 
 
 class BoundedThreadPool:
-    """A pool of `threads` that starts `at_once` jobs at a time; other jobs wait in order.
+    """A pool of `threads` that starts `at_once` jobs at a time; people's other jobs wait in turn.
 
-    Work that runs longer than `LONG_SECONDS` does not count, so that the others get a turn.
+    Work that runs longer than `LONG_SECONDS` does not count, so that the others get a turn. Of each
+    person no more than `each` run.
     """
 
-    def __init__(self, threads: int, at_once: int, name: str) -> None:
+    def __init__(self, threads: int, at_once: int, name: str, each: int | None = None) -> None:
         # Made once, since `sync_to_async` inspects what it wraps.
         self._in_thread = sync_to_async(
             _call, thread_sensitive=False, executor=ThreadPoolExecutor(threads, name)
         )
-        self._permits = ConcurrencyLimiter(at_once, LONG_SECONDS)
+        self._turns = Turns(at_once, LONG_SECONDS, each or threads)
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Run `work` in a thread and return its result.
+    async def run(self, work: Callable[[], T], who: Hashable = None) -> T:
+        """Run `work` for somebody in a thread and return its result.
 
         If the caller is cancelled before its turn, `work` never starts. Once started it runs to its
         end and keeps its place until then.
         """
-        permit = await self._permits.begin()
+        turn = await self._turns.begin(who)
         working: asyncio.Task[T] = asyncio.create_task(self._in_thread(work))
         _working.add(working)
         working.add_done_callback(_working.discard)
-        working.add_done_callback(lambda _: permit.release())
+        working.add_done_callback(lambda _: turn.end())
         return await asyncio.shield(working)
 
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
-from chatapp.concurrency.event_loop import ConcurrencyLimiter
+from chatapp.concurrency.turns import Turns
 from chatapp.models import Message
 from chatapp.realtime.generation import retries
 from chatapp.realtime.worker import worker
@@ -118,15 +118,15 @@ async def test_an_invalid_model_does_not_end_the_tab(
 async def test_only_a_few_turns_are_stored_at_a_time(
     tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = ConcurrencyLimiter(1, long_seconds=60)
+    few = Turns(1, long_seconds=60, each=1)
     monkeypatch.setattr(worker(), "few_turns_at_a_time", few)
-    before = await few.begin()
+    before = await few.begin(None)
     asked = asyncio.create_task(tab.ask())
     async with asyncio.timeout(10):
         while not worker().replies.is_taking_prompts:  # noqa: ASYNC110 - a drain waits for this
             await asyncio.sleep(0.01)
     assert not await Message.objects.aexists()
-    before.release()
+    before.end()
     assert (await saved(await asked)).role == "assistant"
     await tab.until_ended()
-    await few.begin()
+    await few.begin(None)

@@ -3,9 +3,7 @@
 import asyncio
 import time
 
-import pytest
-
-from chatapp.concurrency.event_loop import SLICE_SECONDS, ConcurrencyLimiter, FairLock
+from chatapp.concurrency.event_loop import SLICE_SECONDS, FairLock
 
 
 async def test_rare_work_does_not_yield() -> None:
@@ -55,54 +53,3 @@ async def _busy(one_at_a_time: FairLock, seconds: float) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             pass
-
-
-async def test_jobs_begin_in_order_of_arrival() -> None:
-    few, begun = ConcurrencyLimiter(2, long_seconds=60), list[int]()
-    may_end = [asyncio.Event() for _ in range(5)]
-
-    async def take(number: int) -> None:
-        async with few.one():
-            begun.append(number)
-            await may_end[number].wait()
-
-    tasks = [asyncio.create_task(take(number)) for number in range(5)]
-    for number in range(5):
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        assert begun == list(range(min(number + 2, 5)))
-        may_end[number].set()
-        await tasks[number]
-
-
-async def test_a_long_job_blocks_nobody() -> None:
-    few = ConcurrencyLimiter(1, long_seconds=0.001)
-    async with few.one(), asyncio.timeout(10), few.one(), few.one():
-        pass
-    assert [await few.begin()]
-
-
-async def test_a_place_can_be_given_back_only_once() -> None:
-    few = ConcurrencyLimiter(1, long_seconds=60)
-    place = await few.begin()
-    place.release()
-    place.release()
-    await few.begin()
-    waiting = asyncio.create_task(few.begin())
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    waiting.cancel()
-
-
-async def test_a_failed_or_cancelled_job_gives_its_place_back() -> None:
-    few = ConcurrencyLimiter(1, long_seconds=60)
-    with pytest.raises(ZeroDivisionError):
-        async with few.one():
-            raise ZeroDivisionError
-    first = await few.begin()
-    leaving = asyncio.create_task(few.begin())
-    await asyncio.sleep(0)
-    leaving.cancel()
-    first.release()
-    async with asyncio.timeout(10):
-        await few.begin()

@@ -41,6 +41,20 @@ class Gate:
         assert self.opened.wait(60)
 
 
+def test_several_jobs_of_a_person_may_run_while_people_take_turns() -> None:
+    pool, done = FairThreads(2, "test", each=2), Queue[str]()
+    first, second = Gate(), Gate()
+    for gate in (first, second):
+        assert not pool.submit(ANN, 1, gate)
+        assert gate.begun.wait(60)
+    for name, person in (("Ann's", ANN), ("Ann's other", ANN), ("Ben's", BEN)):
+        pool.submit(person, 1, partial(done.put, name))
+    first.opened.set()
+    assert [done.get(timeout=60) for _ in range(3)] == ["Ann's", "Ben's", "Ann's other"]
+    second.opened.set()
+    pool.stop()
+
+
 def test_people_take_turns_and_small_jobs_go_first(make: Make) -> None:
     pool, gate, done = make(1), Gate(), Queue[str]()
     assert not pool.submit(ANN, 1, gate)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from asgiref.sync import SyncToAsync
 from asgiref.testing import ApplicationCommunicator
+from django.conf import settings
 from django.contrib.admin import site
 from django.core.signals import request_finished, request_started
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -60,6 +61,8 @@ def application(settings: Any) -> Iterator[Pages]:
     settings.ROOT_URLCONF = __name__
     settings.MIDDLEWARE = []
     held.clear()
+    while entered.acquire(blocking=False):
+        pass  # what the last test left
     yield Pages()
     held.set()
 
@@ -103,12 +106,28 @@ async def test_a_body_is_read_and_a_stream_is_streamed(application: Pages) -> No
 
 async def test_slow_pages_do_not_block_probes(application: Pages) -> None:
     waiting = [
-        asyncio.create_task(answer(application, "/waits")) for _ in range(2 * pages.PAGE_THREADS)
+        asyncio.create_task(answer(application, "/waits", session=f"of person {number}"))
+        for number in range(2 * pages.PAGE_THREADS)
     ]
     for _ in range(pages.PAGE_THREADS):
         await asyncio.to_thread(entered.acquire)
     async with asyncio.timeout(20):
         assert (await answer(application, "/healthz"))[0] == 200
+    held.set()
+    assert {body for _, body in await asyncio.gather(*waiting)} == {b"done"}
+
+
+async def test_slow_pages_of_one_session_do_not_block_others(application: Pages) -> None:
+    """They took all threads, so that nobody got a page for ten seconds."""
+    waiting = [
+        asyncio.create_task(answer(application, "/waits", session="hers"))
+        for _ in range(2 * pages.PAGE_THREADS)
+    ]
+    for _ in range(pages.PAGES_EACH):
+        await asyncio.to_thread(entered.acquire)
+    async with asyncio.timeout(20):
+        assert (await answer(application, "/thread", session="his"))[0] == 200
+    assert not entered.acquire(blocking=False)
     held.set()
     assert {body for _, body in await asyncio.gather(*waiting)} == {b"done"}
 
@@ -170,8 +189,10 @@ async def test_a_client_that_left_before_its_turn_gets_no_response(application: 
     assert await gone.receive_nothing()
 
 
-async def answer(application: Pages, path: str, body: bytes = b"") -> tuple[int, bytes]:
-    communicator = communicator_to(application, path)
+async def answer(
+    application: Pages, path: str, body: bytes = b"", session: str = ""
+) -> tuple[int, bytes]:
+    communicator = communicator_to(application, path, session)
     await communicator.send_input({"type": "http.request", "body": body})
     started = await communicator.receive_output(20)
     whole, is_more = b"", True
@@ -183,6 +204,9 @@ async def answer(application: Pages, path: str, body: bytes = b"") -> tuple[int,
     return started["status"], whole
 
 
-def communicator_to(application: Pages, path: str) -> ApplicationCommunicator:
+def communicator_to(application: Pages, path: str, session: str = "") -> ApplicationCommunicator:
     scope = {"type": "http", "method": "POST", "path": path, "query_string": b""}
-    return ApplicationCommunicator(application, scope | {"headers": [(b"host", b"localhost")]})
+    headers = [(b"host", b"localhost")]
+    if session:
+        headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={session}; a=b".encode()))
+    return ApplicationCommunicator(application, scope | {"headers": headers})

@@ -11,6 +11,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from structlog.contextvars import bind_contextvars
 
 from chatapp import metrics
+from chatapp.concurrency.turns import served
 from chatapp.models import Message, Turn, Upstream
 from chatapp.models.billing.reservations import Reservation
 from chatapp.models.conversations import branches
@@ -82,6 +83,7 @@ class Generation:
     async def run(self) -> None:
         """Stream the reply to its end; return when it is saved and shown."""
         bind_contextvars(reply=str(self.message.pk), upstream=self.writer.upstream.name)
+        served.set(self.writer.person)
         self._writing = asyncio.create_task(self.writer.write())
         leaving = asyncio.create_task(self._stop_when_abandoned())
         await asyncio.wait([self._writing])

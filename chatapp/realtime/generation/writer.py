@@ -78,7 +78,7 @@ class Writer:
         self.refused_fields: list[tuple[int, str, Collection[str]]] = []
         self._turn = turn
         self.refused_context = False
-        self._person = turn.conversation.user_id
+        self.person = turn.conversation.user_id
         self._history = turn.history
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
         self._fallbacks = Fallbacks(turn, asked_of, take_over)
@@ -104,7 +104,7 @@ class Writer:
             await with_retries(self._ask, self._show_retry, self._fall_back)
             if self._reads_for_usage_only or not self.reply.wants_tools:
                 return
-            self._tool_runs = ToolRuns(self.reply.tool_calls, self._show_run, self._person)
+            self._tool_runs = ToolRuns(self.reply.tool_calls, self._show_run, self.person)
             await self._tool_runs.finish()
             self._begin_round()
         message = f"the model called tools in {MAX_ROUNDS} rounds without answering"

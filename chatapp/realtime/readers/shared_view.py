@@ -10,6 +10,7 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from django.db import Error
 
+from chatapp.concurrency.turns import served
 from chatapp.models import Conversation, Message, SharedChat, ThreadPage
 from chatapp.models.sharing import shared_threads
 from chatapp.realtime.cluster import Cluster
@@ -159,5 +160,6 @@ def _elsewhere(replies: Sequence[Message], here: UUID) -> list[Message]:
 
 
 async def _drawn(page: ThreadPage, link: SharedChat) -> str:
+    served.set(link.user_id)  # whose chat it is
     html_of = await pool.arendered(fragments.texts_of(page.shown))
     return await asyncio.to_thread(fragments.shared_html, page.shown, html_of, link)

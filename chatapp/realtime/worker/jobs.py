@@ -27,6 +27,7 @@ from django.db import (
     connections,
 )
 
+from chatapp.concurrency.turns import served
 from chatapp.db.connections import unpooled_connection
 from chatapp.models import User
 from chatapp.models.platform.jobs import Job, JobFailed, JobLost, claim
@@ -119,6 +120,7 @@ class Jobs:
         self._threads[-1].start()
 
     def _work(self, job: Job) -> None:
+        served.set(job.user_id)
         try:
             self._run_job(job)
         except Error as error:

@@ -13,8 +13,9 @@ from django.db import Error
 
 from chatapp import metrics
 from chatapp.catalogue import Catalogue
-from chatapp.concurrency.event_loop import ConcurrencyLimiter, FairLock
+from chatapp.concurrency.event_loop import FairLock
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
+from chatapp.concurrency.turns import Turns
 from chatapp.models import Attachment, Message, Turn
 from chatapp.realtime.cluster import Bus, Cluster, HeartbeatSource
 from chatapp.realtime.cluster.messages import (
@@ -56,7 +57,7 @@ FILE_HOURS = 4  # the same for files
 # How many turns may be between receiving the prompt and sending the upstream request. If a burst
 # of prompts all ran at once, the first would wait until the last is checked; with fewer than this,
 # the thread that stores them would idle between turns.
-TURNS_AT_ONCE = 8
+TURNS_AT_ONCE, TURNS_EACH = 8, 4
 TURN_SECONDS = 0.1  # a slower turn is itself waiting for something, and the next may start
 
 
@@ -97,7 +98,7 @@ class Worker:
         self.file_bytes = TokenBuckets(partial(TokenBucket, an_hour / 3600, an_hour))
         self.one_fork_at_a_time = FairLock()
         self.one_prompt_at_a_time = FairLock()
-        self.few_turns_at_a_time = ConcurrencyLimiter(TURNS_AT_ONCE, TURN_SECONDS)
+        self.few_turns_at_a_time = Turns(TURNS_AT_ONCE, TURN_SECONDS, each=TURNS_EACH)
         self._heartbeat = heartbeat
         self._journal: Journal | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # set when the first viewer connects

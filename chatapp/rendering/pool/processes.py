@@ -11,11 +11,14 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from socket import socketpair
 
+from chatapp.concurrency.fair_threads import FairThreads
+from chatapp.concurrency.turns import served
 from chatapp.rendering.pool.jobs import receive, send
 from chatapp.rendering.pool.worker import SECONDS_A_REQUEST
 
@@ -35,22 +38,31 @@ class TooBusy(Undone):
 
 
 class Pool:
-    """A pool of at most `size` worker processes."""
+    """A pool of at most `size` worker processes, which serves people in turn.
+
+    One person's texts leave a worker for others, as each may take long.
+    """
 
     def __init__(self, size: int) -> None:
-        self._threads = ThreadPoolExecutor(size, thread_name_prefix="rendering")
+        self._threads = FairThreads(size, "rendering", each=max(1, size - 1))
+        self._unanswered: set[Future[bytes]] = set()
         self._mine = threading.local()
         self._workers: set[_Worker] = set()
         self._is_closed = False
 
     def submit(self, request: bytes, patience: float) -> Future[bytes]:
         """Queue a request, which may wait `patience` seconds for its turn."""
-        try:
-            return self._threads.submit(self._answer, request, time.monotonic() + patience)
-        except RuntimeError:  # the pool is closed
-            refused: Future[bytes] = Future()
-            refused.set_exception(TooBusy())
-            return refused
+        answer: Future[bytes] = Future()
+        if self._is_closed:
+            answer.set_exception(TooBusy())
+            return answer
+        self._unanswered.add(answer)
+        answer.add_done_callback(self._unanswered.discard)
+        give_up_at = time.monotonic() + patience
+        self._threads.submit(
+            served.get(), len(request), partial(self._fill, answer, request, give_up_at)
+        )
+        return answer
 
     @property
     def pids(self) -> list[int]:
@@ -59,9 +71,19 @@ class Pool:
     def close(self) -> None:
         """Start nothing more, and abort running requests."""
         self._is_closed = True
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.stop()
+        for answer in list(self._unanswered):
+            answer.cancel()  # unless it is being made
         for worker in list(self._workers):
             worker.kill()
+
+    def _fill(self, answer: Future[bytes], request: bytes, give_up_at: float) -> None:
+        if not answer.set_running_or_notify_cancel():
+            return
+        try:
+            answer.set_result(self._answer(request, give_up_at))
+        except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
+            answer.set_exception(error)
 
     def _answer(self, request: bytes, give_up_at: float) -> bytes:
         if self._is_closed or time.monotonic() > give_up_at:

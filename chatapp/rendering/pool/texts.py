@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 Text = str | Typed
 HtmlOf = Callable[[Text], SafeString]
 
-WORKERS = 2
+WORKERS = 3
 MAX_CACHED_BYTES = 16 * 1024 * 1024
 PATIENCE_SECONDS = 5.0  # how long a text waits for its turn
 UNDONE = "This text could not be formatted in time and is shown as plain text."

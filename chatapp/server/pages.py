@@ -6,6 +6,7 @@ in the event loop.
 """
 
 import asyncio
+from collections.abc import Hashable
 from contextlib import closing
 from functools import partial
 from typing import IO, Any
@@ -14,12 +15,14 @@ from django.conf import settings
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.signals import request_started
+from django.http import parse_cookie
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, set_script_prefix
 
 from chatapp.api.responses import LoopResponse
 from chatapp.concurrency.turns import served
 from chatapp.server.thread_pools import BoundedThreadPool
+from chatapp.sessions.session_people import find_person
 
 # Two at once, so that one runs while the other waits for the event loop or the database. All
 # threads, with those of the sockets, must not exceed the size of PostgreSQL's connection pool.
@@ -46,16 +49,16 @@ class Pages(ASGIHandler):
     def __init__(self) -> None:
         # Not `super().__init__()`, which adapts the middleware for the event loop.
         self.load_middleware(is_async=False)
-        self._session = f"{settings.SESSION_COOKIE_NAME}=".encode()
         self._pages = BoundedThreadPool(PAGE_THREADS, PAGES_AT_ONCE, "page", PAGES_EACH)
         probes = BoundedThreadPool(PROBE_THREADS, 1, "probe")
         waiting = BoundedThreadPool(WAITING_THREADS, 1, "waiting")
         inquiries = BoundedThreadPool(INQUIRY_THREADS, INQUIRY_THREADS, "inquiry")
+        self._scripts = BoundedThreadPool(API_THREADS, 1, "api")
         self._own_pools = {
             **dict.fromkeys(PROBES, probes),
             **dict.fromkeys(WAITING, waiting),
             **dict.fromkeys(INQUIRIES, inquiries),
-            **dict.fromkeys(API, BoundedThreadPool(API_THREADS, 1, "api")),
+            **dict.fromkeys(API, self._scripts),
         }
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -75,7 +78,8 @@ class Pages(ASGIHandler):
             raise outcome
 
     async def _answer(self, scope: Any, body: IO[bytes], send: Any) -> None:
-        pool, who = self._pool_of(scope["path"]), self._who(scope)
+        pool = self._pool_of(scope["path"])
+        who = _find_token(scope) if pool is self._scripts else _find_person_or_address(scope)
         served.set(who)
         response = await pool.run(partial(self._response, scope, body), who)
         if isinstance(response, LoopResponse):
@@ -91,19 +95,6 @@ class Pages(ASGIHandler):
         except Resolver404:
             return self._pages
 
-    def _who(self, scope: Any) -> bytes | str | None:
-        """Return what tells people apart before they are known: a session, token or address."""
-        name: bytes
-        value: bytes
-        for name, value in scope["headers"]:
-            if name == b"authorization":
-                return value
-            if name == b"cookie" and self._session in value:
-                return value.partition(self._session)[2].partition(b";")[0]
-        host: str | None
-        host, _ = scope.get("client") or (None, None)
-        return host
-
     def _response(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
         """Return the response. Blocks until it is complete, except for a stream."""
         with closing(body):
@@ -115,3 +106,19 @@ class Pages(ASGIHandler):
             if not response.streaming:
                 response.close()
             return response
+
+
+def _find_token(scope: Any) -> Hashable:
+    """Return the token with which a script sends the request, if any."""
+    return next((value for name, value in scope["headers"] if name == b"authorization"), None)
+
+
+def _find_person_or_address(scope: Any) -> Hashable:
+    """Return the person who sends the request, as far as this process knows, or else the address.
+
+    Nobody gets more turns by sending other cookies or headers.
+    """
+    sent = [value.decode("latin-1") for name, value in scope["headers"] if name == b"cookie"]
+    session = parse_cookie("; ".join(sent)).get(settings.SESSION_COOKIE_NAME, "")
+    client = scope.get("client")
+    return find_person(session) or (client[0] if client else None)

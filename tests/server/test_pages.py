@@ -2,13 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from asgiref.sync import SyncToAsync
 from asgiref.testing import ApplicationCommunicator
-from django.conf import settings
 from django.contrib.admin import site
 from django.core.signals import request_finished, request_started
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -16,7 +15,10 @@ from django.urls import get_resolver, include, path, reverse
 
 from chatapp.server import pages
 from chatapp.server.pages import Pages
+from chatapp.sessions.session_people import remember_person
 from chatapp.staff.admin.inquiries import InquiringAdmin
+
+Headers = Sequence[tuple[bytes, bytes]]
 
 held = threading.Event()
 entered = threading.Semaphore(0)
@@ -105,8 +107,12 @@ async def test_a_body_is_read_and_a_stream_is_streamed(application: Pages) -> No
 
 
 async def test_slow_pages_do_not_block_probes(application: Pages) -> None:
+    for number in range(2 * pages.PAGE_THREADS):
+        remember_person(f"of-{number}", number + 1)
     waiting = [
-        asyncio.create_task(answer(application, "/waits", session=f"of person {number}"))
+        asyncio.create_task(
+            answer(application, "/waits", headers=[(b"cookie", b"sessionid=of-%d" % number)])
+        )
         for number in range(2 * pages.PAGE_THREADS)
     ]
     for _ in range(pages.PAGE_THREADS):
@@ -117,16 +123,35 @@ async def test_slow_pages_do_not_block_probes(application: Pages) -> None:
     assert {body for _, body in await asyncio.gather(*waiting)} == {b"done"}
 
 
-async def test_slow_pages_of_one_session_do_not_block_others(application: Pages) -> None:
+HERS = [(b"cookie", b"sessionid=hers")]
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        [(b"cookie", b"sessionid=other; sessionid=hers")],
+        [(b"cookie", b"sessionid=other"), (b"cookie", b"sessionid=hers")],
+        [(b"cookie", b"a_sessionid=other; sessionid=hers")],
+        [(b"cookie", b"sessionid=hers"), (b"authorization", b"Bearer other")],
+        [(b"cookie", b"sessionid=hers-elsewhere")],
+    ],
+)
+async def test_slow_pages_of_one_person_do_not_block_others(
+    application: Pages, disguise: list[tuple[bytes, bytes]]
+) -> None:
     """They took all threads, so that nobody got a page for ten seconds."""
+    for session, person in (("hers", 1), ("hers-elsewhere", 1), ("his", 2)):
+        remember_person(session, person)
     waiting = [
-        asyncio.create_task(answer(application, "/waits", session="hers"))
-        for _ in range(2 * pages.PAGE_THREADS)
+        asyncio.create_task(answer(application, "/waits", headers=headers))
+        for headers in (HERS, disguise)
+        for _ in range(pages.PAGE_THREADS)
     ]
     for _ in range(pages.PAGES_EACH):
         await asyncio.to_thread(entered.acquire)
+    his = [(b"cookie", b"sessionid=his")]
     async with asyncio.timeout(20):
-        assert (await answer(application, "/thread", session="his"))[0] == 200
+        assert (await answer(application, "/thread", headers=his))[0] == 200
     assert not entered.acquire(blocking=False)
     held.set()
     assert {body for _, body in await asyncio.gather(*waiting)} == {b"done"}
@@ -190,9 +215,9 @@ async def test_a_client_that_left_before_its_turn_gets_no_response(application: 
 
 
 async def answer(
-    application: Pages, path: str, body: bytes = b"", session: str = ""
+    application: Pages, path: str, body: bytes = b"", headers: Headers = ()
 ) -> tuple[int, bytes]:
-    communicator = communicator_to(application, path, session)
+    communicator = communicator_to(application, path, headers)
     await communicator.send_input({"type": "http.request", "body": body})
     started = await communicator.receive_output(20)
     whole, is_more = b"", True
@@ -204,9 +229,9 @@ async def answer(
     return started["status"], whole
 
 
-def communicator_to(application: Pages, path: str, session: str = "") -> ApplicationCommunicator:
+def communicator_to(
+    application: Pages, path: str, headers: Headers = ()
+) -> ApplicationCommunicator:
     scope = {"type": "http", "method": "POST", "path": path, "query_string": b""}
-    headers = [(b"host", b"localhost")]
-    if session:
-        headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={session}; a=b".encode()))
-    return ApplicationCommunicator(application, scope | {"headers": headers})
+    sent = [(b"host", b"localhost"), *headers]
+    return ApplicationCommunicator(application, scope | {"headers": sent})

@@ -15,6 +15,7 @@ from django.shortcuts import render
 
 from chatapp.sessions.idle_sessions import leave_unused
 from chatapp.sessions.rate_limits import allowances
+from chatapp.sessions.session_people import remember_person
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +46,8 @@ def _person(request: HttpRequest) -> int | None:
     with suppress(Error):  # if the view needs the database, it raises this too
         person = request.session.get(SESSION_KEY)
         leave_unused(request)
+        if person and (session := request.session.session_key):
+            remember_person(session, int(person))
         return int(person) if person else None
     return None
 

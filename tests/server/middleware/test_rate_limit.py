@@ -3,12 +3,14 @@
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from chatapp.chat.consumer import TOO_MUCH
 from chatapp.concurrency.token_bucket import TokenBucket
 from chatapp.models import AuditEvent, User
 from chatapp.sessions.rate_limits import allowances
+from chatapp.sessions.session_people import find_person
 from tests.support.tab import Tab
 
 NOTHING_LEFT = TokenBucket(0, 0)
@@ -20,6 +22,11 @@ def test_too_many_requests_are_refused_with_a_page(alice: User, alices: Client) 
     answer = alices.get("/help/")
     assert "Too many requests" in answer.text
     assert answer["Retry-After"] == "10"
+
+
+def test_a_session_is_remembered_with_its_person(alice: User, alices: Client) -> None:
+    assert alices.get("/help/").status_code == 200
+    assert find_person(alices.cookies[settings.SESSION_COOKIE_NAME].value) == alice.pk
 
 
 def test_a_request_that_writes_costs_more(alice: User, alices: Client) -> None:

@@ -82,10 +82,10 @@ def numbered_pdf(pages: int, content: bytes) -> bytes:
         content,
         *[page] * pages,
     ]
-    return _numbered(objects)
+    return _number_objects(objects)
 
 
-def _numbered(objects: list[bytes]) -> bytes:
+def _number_objects(objects: list[bytes]) -> bytes:
     file = io.BytesIO(b"%PDF-1.7\n")
     file.seek(0, io.SEEK_END)
     offsets = []

@@ -80,8 +80,8 @@ async def measure(quick: bool) -> list[Row]:
         write_zip(export, (20 if quick else 200) * 2**20)
         for database in ("SQLite", "PostgreSQL"):
             with _serving_people(database) as (server, data):
-                alone = await _measured(server, seconds, None)
-                beside = await _measured(server, seconds, export)
+                alone = await _measure_times(server, seconds, None)
+                beside = await _measure_times(server, seconds, export)
                 grown, counted = await _disk(server, data)
             rows += _rows(database, alone, beside, grown, counted)
     return rows
@@ -116,7 +116,7 @@ def _rows(database: str, alone: Times, beside: Times, grown: float, counted: flo
     ]
 
 
-async def _measured(server: Server, seconds: float, export: Path | None) -> Times:
+async def _measure_times(server: Server, seconds: float, export: Path | None) -> Times:
     """Return the times of an ordinary member, alone or beside a greedy one with this export."""
     times = Times()
     async with AsyncExitStack() as stack:

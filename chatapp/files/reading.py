@@ -164,25 +164,25 @@ def content_of(file: BufferedIOBase, name: str, owner: int) -> FileContent:
 
     Raises `Unreadable` with a sentence, and `OSError`.
     """
-    return _known(file, owner) or _stored(file, name, owner)
+    return _find_content(file, owner) or _read_content(file, name, owner)
 
 
-def _known(file: BufferedIOBase, owner: int) -> FileContent | None:
+def _find_content(file: BufferedIOBase, owner: int) -> FileContent | None:
     """Return what was read of the person's same document before."""
     known = StoredFile.known(StoredFile.digest(file), owner)
     return FileContent.objects.filter(file=known).select_related("file").first() if known else None
 
 
-def _stored(file: BufferedIOBase, name: str, owner: int) -> FileContent:
+def _read_content(file: BufferedIOBase, name: str, owner: int) -> FileContent:
     match documents.read(Path(f"/dev/fd/{file.fileno()}"), limits(), name):
         case Picture() as picture:
-            return _stored_picture(picture, owner)
+            return _store_picture(picture, owner)
         case Document() as document:
             ends, length = [], 0
             for page in document.pages:
                 length += len(page)
                 ends.append(length)
-            return _stored_content(
+            return _store_content(
                 StoredFile.store_file(file, owner),
                 kind=FileContent.Kind.DOCUMENT,
                 label=document.kind,
@@ -192,13 +192,13 @@ def _stored(file: BufferedIOBase, name: str, owner: int) -> FileContent:
                 unit=document.unit,
             )
         case Scan() as scan:
-            return _stored_scan(scan, file, owner)
+            return _store_scan(scan, file, owner)
 
 
-def _stored_picture(picture: Picture, owner: int) -> FileContent:
+def _store_picture(picture: Picture, owner: int) -> FileContent:
     thumbnail = StoredFile.store_file(BytesIO(picture.thumbnail), owner)
     file = StoredFile.store_file(BytesIO(picture.data), owner)
-    return _stored_content(
+    return _store_content(
         file,
         kind=FileContent.Kind.IMAGE,
         label=picture.media_type.partition("/")[2].upper(),
@@ -209,9 +209,9 @@ def _stored_picture(picture: Picture, owner: int) -> FileContent:
     )
 
 
-def _stored_scan(scan: Scan, file: BufferedIOBase, owner: int) -> FileContent:
+def _store_scan(scan: Scan, file: BufferedIOBase, owner: int) -> FileContent:
     images = [StoredFile.store_file(BytesIO(page.data), owner) for page in scan.pages]
-    content = _stored_content(
+    content = _store_content(
         StoredFile.store_file(file, owner),
         kind=FileContent.Kind.SCAN,
         label=scan.kind,
@@ -234,7 +234,7 @@ def _stored_scan(scan: Scan, file: BufferedIOBase, owner: int) -> FileContent:
     return content
 
 
-def _stored_content(file: StoredFile, **fields: object) -> FileContent:
+def _store_content(file: StoredFile, **fields: object) -> FileContent:
     return FileContent.objects.get_or_create(file=file, defaults=fields)[0]
 
 

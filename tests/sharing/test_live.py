@@ -248,12 +248,19 @@ async def test_an_open_tab_is_told_when_its_reader_leaves_the_group(
         assert await reader.until_closed() == CloseCode.NOT_SHARED
 
 
+async def shared_with_the_world(author: User, told: Message) -> str:
+    """Share the chat with everyone who has the link, whose token is returned."""
+    await Installation.objects.aupdate_or_create(pk=1, defaults={"allows_public_links": True})
+    share = Share(told.conversation_id, Audience(is_public=True))
+    token: str
+    _, token = await database_sync_to_async(share.store)(author)
+    return token
+
+
 async def test_people_who_are_not_signed_in_are_told_when_public_links_are_forbidden(
     tab: Tab, told: Message, alice: User, upstream: FakeUpstream
 ) -> None:
-    await Installation.objects.aupdate_or_create(pk=1, defaults={"allows_public_links": True})
-    share = Share(told.conversation_id, Audience(is_public=True))
-    _, token = await database_sync_to_async(share.store)(alice)
+    token = await shared_with_the_world(alice, told)
     async with ReaderTab(Client(), token, head=told.pk, ending="complete") as reader:
         await joined(reader)
         await tab.ask("And red?", **after(told))
@@ -267,9 +274,7 @@ async def test_links_that_are_forbidden_past_the_form_close_at_the_next_check(
     told: Message, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readers, "LOOK_SECONDS", 0.01)
-    await Installation.objects.aupdate_or_create(pk=1, defaults={"allows_public_links": True})
-    share = Share(told.conversation_id, Audience(is_public=True))
-    _, token = await database_sync_to_async(share.store)(alice)
+    token = await shared_with_the_world(alice, told)
     async with ReaderTab(Client(), token, head=told.pk, ending="complete") as reader:
         await joined(reader)
         checks = asyncio.create_task(worker().readers.run())
@@ -306,9 +311,7 @@ async def test_an_address_without_an_account_has_a_bounded_number_of_readers(
     told: Message, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumer, "MAX_OF_NETWORK", 1)
-    await Installation.objects.aupdate_or_create(pk=1, defaults={"allows_public_links": True})
-    share = Share(told.conversation_id, Audience(is_public=True))
-    _, token = await database_sync_to_async(share.store)(alice)
+    token = await shared_with_the_world(alice, told)
     async with ReaderTab(Client(), token, address="192.0.2.1") as first:
         await joined(first)
         second = ReaderTab(Client(), token, address="192.0.2.1")

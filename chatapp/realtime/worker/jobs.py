@@ -5,8 +5,8 @@ yields after each step of at most a few hundredths of a second, and while it wai
 closed when the process stops, when the job is cancelled, when its person is deactivated, or when
 another process has taken it up.
 
-Each job has a thread of its own, and of each person one job runs at a time, so nobody's jobs keep
-others waiting.
+Each job has its own thread, and only one job per person runs at a time, so no one's jobs hold up
+anyone else's.
 """
 
 import logging
@@ -135,9 +135,9 @@ class Jobs:
 
     def _claim(self) -> Job | None:
         with self._one_claims:
-            served = {job.user_id for job in list(self._running.values())}
+            people = {job.user_id for job in list(self._running.values())}
             for kind in list(kinds):
-                if job := claim(kind, self._process, served):
+                if job := claim(kind, self._process, people):
                     self._running[job.pk] = job
                     kinds[kind] = kinds.pop(kind)  # the other kinds come first next time
                     return job

@@ -79,7 +79,7 @@ def test_a_panel_that_is_closed_while_its_styles_load_stays_closed(desk: Desk) -
     panel.get_by_label("Temperature").press("Escape")
     expect(panel).to_be_hidden()
     styles[0].continue_()
-    tab.page.wait_for_function("document.querySelector('#chat-settings link').sheet")
+    tab.page.wait_for_function("() => document.querySelector('#chat-settings link').sheet")
     opener.click()
     expect(panel).to_be_focused()
 

@@ -31,6 +31,17 @@ def copied(page: Page) -> str:
     return text
 
 
+def expect_copied(page: Page, text: str) -> None:
+    """Wait until the clipboard holds `text`; a promise itself would count as true at once."""
+    page.wait_for_function(
+        """text => {
+          navigator.clipboard.readText().then((held) => (window.copied = held));
+          return window.copied === text;
+        }""",
+        arg=text,
+    )
+
+
 def test_a_chat_is_exported_and_looks_like_the_app_without_it(tab: Tab, tmp_path: Path) -> None:
     choose(tab, "Export…")
     export = tab.page.get_by_role("dialog", name="Export")
@@ -63,9 +74,7 @@ def test_a_chat_and_a_message_are_copied_as_markdown(tab: Tab) -> None:
     assert "\\<b>bold\\</b>" in text
     tab.page.get_by_role("button", name="More actions for this reply").click()
     tab.page.get_by_role("menuitem", name="Copy as Markdown").click()
-    tab.page.wait_for_function(
-        "text => navigator.clipboard.readText().then((t) => t === text)", arg=ANSWER
-    )
+    expect_copied(tab.page, ANSWER)
     tab.page.get_by_role("button", name="More actions for this prompt").click()
     tab.page.get_by_role("menuitem", name="Copy as Markdown").click()
-    tab.page.wait_for_function("navigator.clipboard.readText().then((text) => text === 'Well?')")
+    expect_copied(tab.page, "Well?")

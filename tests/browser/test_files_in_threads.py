@@ -67,7 +67,7 @@ def test_nothing_moves_when_thumbnails_load(desk: Desk, server: Server, alice: P
     desk.context.route(re.compile("/(thumbnail|page/0)/$"), lambda route: held.append(route))
     tab = desk.open(path)
     tab.page.evaluate(SHIFT)
-    tab.page.wait_for_function("document.querySelectorAll('.files img').length === 4")
+    tab.page.wait_for_function("() => document.querySelectorAll('.files img').length === 4")
     before = boxes(tab.page)
     expect(tab.page.locator(".files img").first).to_have_js_property("complete", False)
     for route in held:

@@ -1,4 +1,8 @@
-"""One member who takes as much as the app lets them, in many loops at once."""
+"""One member who takes as much as the app lets them, in many loops at once, while 300 people read
+a chat that they share. `python -m bench.greedy HOST UPSTREAM EXPORT`.
+
+A process of its own: the times of the others are not to contain the work of making the load.
+"""
 
 import asyncio
 import itertools
@@ -6,16 +10,20 @@ import json
 import os
 import random
 import string
+import sys
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx
+import uvloop
 
 from bench.answers import Order
 from bench.driver import Browser
 from bench.importing import Importing
+from bench.reading import open_reader, share_live
+from bench.server import Server
 from bench.uploading import Uploads, numbered_pdf
 
 TEXTS_AT_ONCE, TEXT_BYTES = 3, 1_000_000
@@ -24,6 +32,8 @@ UPLOADS_AT_ONCE, UPLOAD_BYTES = 20, 4 * 2**20
 PROMPTS_AT_ONCE, PROMPTS = 4, 900
 EXPORTS_AT_ONCE, SEARCHES_AT_ONCE, PREVIEWS_AT_ONCE = 10, 4, 4
 SOCKETS, PACE = 50, 5.0  # tokens/s
+USERNAME = "greedy"
+READERS, READER_NAMES, SHARED_PACE = 300, ("reader-0", "reader-1", "reader-2"), 20.0
 BREATH_SECONDS = 0.02  # after a refusal
 
 Loop = Callable[[], Awaitable[None]]
@@ -136,3 +146,37 @@ def slow_pdf(number: int) -> bytes:
         drawing,
     )
     return numbered_pdf(PAGES, stream)
+
+
+@asynccontextmanager
+async def _shared_with_many(author: Browser) -> AsyncIterator[None]:
+    """Let many people read a chat while a reply is written in it."""
+    [tab] = await author.open_tabs(1)
+    tab.ask(Order(author.next_number(), 1, 1000))
+    await tab.reply_ended()
+    link = await share_live(author, tab.path)
+    async with AsyncExitStack() as stack:
+        for name in READER_NAMES:
+            reader = await stack.enter_async_context(
+                Browser.signed_in(author.server, username=name)
+            )
+            for _ in range(READERS // len(READER_NAMES)):
+                await open_reader(reader, link)
+        tab.ask(Order(author.next_number(), 100_000, SHARED_PACE))
+        yield
+
+
+async def main(host: str, upstream: str, export: Path) -> None:
+    """Take until killed; print a line once everything is at work."""
+    server = Server(0, host, upstream, 0)
+    async with (
+        Browser.signed_in(server, username=USERNAME) as browser,
+        _shared_with_many(browser),
+        Greedy(browser, export).at_work(),
+    ):
+        print("at work", flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    uvloop.run(main(sys.argv[1], sys.argv[2], Path(sys.argv[3])))

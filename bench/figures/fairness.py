@@ -12,16 +12,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
 from bench.answers import Order
 from bench.driver import Browser
-from bench.figures.readers import open_reader, share_live
-from bench.greedy import TEXT_BYTES, TEXTS_AT_ONCE, Greedy
+from bench.greedy import READER_NAMES, TEXT_BYTES, TEXTS_AT_ONCE, Greedy
+from bench.greedy import USERNAME as GREEDY
 from bench.importing import Importing
 from bench.server import PASSWORD, ROOT, Server, serving
 from bench.table import Row, at_most, percentile
@@ -30,9 +30,8 @@ from tests.deployment.services import Postgres
 from tests.support.chat_exports import write_zip
 
 PAGE_MS, TIMES, FILE_SECONDS, IMPORT_SECONDS, DISK_MB = 300.0, 2.0, 5.0, 10.0, 20.0
-READERS, ACCOUNTS, PACE = 300, 3, 20.0
 REPLACING_SECONDS = 30.0
-ORDINARY, GREEDY = "ordinary", "greedy"
+ORDINARY = "ordinary"
 DEFAULTS = {  # the bench allows one person everything
     "CHATAPP_TABS_PER_PERSON": "250",
     "CHATAPP_REPLIES_PER_PERSON": "250",
@@ -40,7 +39,7 @@ DEFAULTS = {  # the bench allows one person everything
 }
 MAKE_PEOPLE = f"""
 from chatapp.models import User
-for name in {[ORDINARY, GREEDY, *(f"reader-{n}" for n in range(ACCOUNTS))]}:
+for name in {[ORDINARY, GREEDY, *READER_NAMES]}:
     User.objects.create_user(name, password={PASSWORD!r})
 """
 ONE_CHAT = {
@@ -119,39 +118,31 @@ def _rows(database: str, alone: Times, beside: Times, grown: float, counted: flo
 async def _measure_times(server: Server, seconds: float, export: Path | None) -> Times:
     """Return the times of an ordinary member, alone or beside a greedy one with this export."""
     times = Times()
-    async with AsyncExitStack() as stack:
-        if export:
-            greedy = await stack.enter_async_context(Browser.signed_in(server, username=GREEDY))
-            await stack.enter_async_context(_shared_with_many(greedy))
-            await stack.enter_async_context(Greedy(greedy, export).at_work())
-        browser = await stack.enter_async_context(Browser.signed_in(server, username=ORDINARY))
-        until = time.monotonic() + seconds
-        await asyncio.gather(
-            _look(browser, times, until),
-            _ask(browser, times, until),
-            _attach(browser, times, until),
-            _import(browser, times, until),
-        )
+    with _greedy_at_work(server, export) if export else nullcontext():
+        async with Browser.signed_in(server, username=ORDINARY) as browser:
+            await _look(browser, Times(), time.monotonic() + 1)
+            until = time.monotonic() + seconds
+            await asyncio.gather(
+                _look(browser, times, until),
+                _ask(browser, times, until),
+                _attach(browser, times, until),
+                _import(browser, times, until),
+            )
     return times
 
 
-@asynccontextmanager
-async def _shared_with_many(author: Browser) -> AsyncIterator[None]:
-    """Let many people read a chat while a reply is written in it."""
-    [tab] = await author.open_tabs(1)
-    tab.ask(Order(author.next_number(), 1, 1000))
-    await tab.reply_ended()
-    link = await share_live(author, tab.path)
-    async with AsyncExitStack() as stack:
-        for number in range(ACCOUNTS):
-            name = f"reader-{number}"
-            reader = await stack.enter_async_context(
-                Browser.signed_in(author.server, username=name)
-            )
-            for _ in range(READERS // ACCOUNTS):
-                await open_reader(reader, link)
-        tab.ask(Order(author.next_number(), 100_000, PACE))
+@contextmanager
+def _greedy_at_work(server: Server, export: Path) -> Iterator[None]:
+    command = [sys.executable, "-m", "bench.greedy", server.host, server.upstream, str(export)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    try:
+        if not process.stdout.readline():
+            raise RuntimeError("the greedy member did not start")
         yield
+    finally:
+        process.kill()
+        process.communicate()
 
 
 async def _look(browser: Browser, times: Times, until: float) -> None:

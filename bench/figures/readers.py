@@ -2,18 +2,16 @@
 of its owner."""
 
 import asyncio
-import re
 
 from bench.answers import Order
-from bench.driver import INPUT, Browser, Tab
+from bench.driver import Browser
+from bench.reading import open_reader, share_live
 from bench.server import serving
 from bench.table import Row
-from bench.websocket import open_websocket
 
 TABS = 200
 TIMES = 1.2
 PACE = 50.0  # tokens/s
-_LINK = re.compile(r'value="http://[^/]+(/s/[^"]+)"')
 
 
 async def measure(quick: bool) -> list[Row]:
@@ -72,34 +70,3 @@ async def _taken(
     latencies = sorted(one for tab in tabs for one in tab.latencies[-tokens:])
     p99 = latencies[int(len(latencies) * 0.99)] * 1000
     return opened - cpu, ended - opened, min(len(tab.latencies) for tab in tabs), p99
-
-
-async def share_live(browser: Browser, path: str) -> str:
-    """Share the conversation live with everyone who signs in; return the link's path."""
-    address = f"{path}share/"
-    page = (await browser.client.get(address)).raise_for_status().text
-    fields = dict(INPUT.findall(page)) | {"who": "everyone", "live": "on", "days": "7"}
-    origin = {"Origin": str(browser.client.base_url).rstrip("/")}
-    answer = await browser.client.post(address, data=fields, headers=origin)
-    found = _LINK.search(answer.raise_for_status().text)
-    if found is None:
-        raise RuntimeError("the chat was not shared")
-    return found[1]
-
-
-async def open_reader(browser: Browser, link: str) -> Tab:
-    """Load the readers' page, and open its socket."""
-    page = (await browser.client.get(link)).raise_for_status().text
-    found = re.search(r'data-head="([^"]+)" data-ending="([^"]*)"', page)
-    if found is None:
-        raise RuntimeError("the page has no messages")
-    tab = Tab({})
-    cookies = {cookie.name: cookie.value for cookie in browser.client.cookies.jar}
-    tab.socket = await open_websocket(
-        browser.client.base_url.netloc.decode(),
-        f"/ws{link}?head={found[1]}&ending={found[2]}",
-        "; ".join(f"{name}={value}" for name, value in cookies.items()),
-        tab.receive,
-    )
-    browser.tabs.append(tab)
-    return tab

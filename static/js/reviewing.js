@@ -89,6 +89,9 @@ function place() {
 
 new ResizeObserver(place).observe(beside);
 addEventListener("resize", place);
-document.querySelector("[autofocus]")?.select();
+// Chromium may honour `autofocus` after the page has loaded, when keys were pressed already.
+const reason = document.querySelector("[data-focused]");
+reason?.focus();
+reason?.select();
 pointAt(message.value);
 setInterval(look, EVERY);

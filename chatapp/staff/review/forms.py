@@ -19,7 +19,7 @@ class OpeningForm(SentForm):
     reason = VisibleCharField(
         label="Why are you opening this chat?",
         max_length=MAX_REASON_LENGTH,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "data-focused": True}),
         error_messages={"required": "Enter a reason first."},
         help_text="The chat's owner sees this on their Privacy page.",
     )

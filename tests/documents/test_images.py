@@ -9,8 +9,6 @@ from PIL import Image, ImageCms, PngImagePlugin
 from tests.documents import files
 from tests.documents.conftest import Reader
 
-pytestmark = pytest.mark.server
-
 # How a camera that is held in another way stores an upright image.
 TURNED = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,

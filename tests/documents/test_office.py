@@ -8,8 +8,6 @@ from tests.documents import files
 from tests.documents.conftest import Reader
 from tests.documents.files import saved
 
-pytestmark = pytest.mark.server
-
 
 def test_a_word_file_keeps_its_structure_and_pages(read: Reader) -> None:
     document = read.document(files.word(), "picture.png")

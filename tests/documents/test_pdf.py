@@ -5,8 +5,6 @@ import pytest
 from tests.documents import files
 from tests.documents.conftest import Reader
 
-pytestmark = pytest.mark.server
-
 
 def test_a_pdf_is_read_page_by_page(read: Reader) -> None:
     document = read.document(b"\n" + files.pdf(["one\ntwo", "", "three"]), "notes.txt")

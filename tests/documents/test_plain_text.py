@@ -5,8 +5,6 @@ import pytest
 from tests.documents import files
 from tests.documents.conftest import Reader
 
-pytestmark = pytest.mark.server
-
 JAPANESE = "これは日本語の文章です。文字コードの判定を試します。\n"
 CHINESE = "這是一個繁體中文文本。我們測試字元編碼的偵測。\n"
 KOREAN = "이것은 한국어 문장입니다. 문자 인코딩 감지를 시험합니다.\n"

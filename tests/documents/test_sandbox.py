@@ -48,12 +48,31 @@ Attack = Callable[..., str]
 
 
 @pytest.fixture
-def attack(read: Reader, monkeypatch: pytest.MonkeyPatch) -> Attack:
+def attack(sandboxed: Reader, monkeypatch: pytest.MonkeyPatch) -> Attack:
     def attack(code: str, **limits: float) -> str:
         monkeypatch.setattr(reading, "START", HOSTILE.replace("ATTACK", code))
-        return read.refusal(b"content", **limits)
+        return sandboxed.refusal(b"content", **limits)
 
     return attack
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b"Plain words", "words.txt"),
+        (b"<!doctype html><p>Words</p>", "page.html"),
+        (files.pdf(["Words"]), "words.pdf"),
+        (files.word(), "words.docx"),
+        (files.powerpoint(), "words.pptx"),
+        (files.excel(), "words.xlsx"),
+        (files.opendocument("text", "<text:p>Words</text:p>"), "words.odt"),
+        (files.image("PNG"), "words.png"),
+    ],
+)
+def test_the_sandbox_reads_each_format_as_this_process_does(
+    read: Reader, sandboxed: Reader, content: bytes, name: str
+) -> None:
+    assert sandboxed(content, name) == read(content, name)
 
 
 @pytest.mark.parametrize(
@@ -153,13 +172,15 @@ def test_without_a_sandbox_nothing_is_read(attack: Attack) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no filters")
 def test_linux_on_a_processor_without_a_filter_reads_no_file(
-    read: Reader, monkeypatch: pytest.MonkeyPatch
+    sandboxed: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "START", OTHER_PROCESSOR + reading.START)
-    assert "Ask your administrator" in read.refusal(b"content")
+    assert "Ask your administrator" in sandboxed.refusal(b"content")
 
 
-def test_no_process_is_left_after_an_answer(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_process_is_left_after_an_answer(
+    sandboxed: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[int] = []
     start = subprocess.Popen
 
@@ -169,7 +190,7 @@ def test_no_process_is_left_after_an_answer(read: Reader, monkeypatch: pytest.Mo
         return process
 
     monkeypatch.setattr(subprocess, "Popen", recorded)
-    assert read.text(b"hello") == "hello"
+    assert sandboxed.text(b"hello") == "hello"
     with pytest.raises(ProcessLookupError):
         os.kill(started[0], signal.SIG_DFL)
 
@@ -184,10 +205,10 @@ def test_several_files_are_read_at_once(tmp_path: Path) -> None:
 
 
 def test_a_server_at_its_limit_of_processes_says_so(
-    read: Reader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    sandboxed: Reader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
-    assert "too busy. Try again." in read.refusal(b"hello")
+    assert "too busy. Try again." in sandboxed.refusal(b"hello")
 
 
 PNG = files.image("PNG")

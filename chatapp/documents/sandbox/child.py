@@ -8,6 +8,7 @@ all but computing, reading stdin and writing stdout: see `confinement`.
 import json
 import os
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from typing import BinaryIO
 
@@ -24,7 +25,7 @@ def main(limits_json: str) -> None:
     limits = Limits(**json.loads(limits_json))
     warnings.simplefilter("ignore")  # to show one, Python would read source files
     with open(STDIN, "rb", closefd=False) as file:
-        write(encoded(_outcome(file, limits)))
+        write(encoded(find_outcome(file, limits, _give_up_everything_else)))
     os._exit(0)  # no exit handler of a library runs
 
 
@@ -34,9 +35,16 @@ def write(answer: bytes) -> None:
         left = left[os.write(STDOUT, left) :]
 
 
-def _outcome(file: BinaryIO, limits: Limits) -> Result | Unreadable:
+def find_outcome(
+    file: BinaryIO, limits: Limits, give_up: Callable[[Limits], None]
+) -> Result | Unreadable:
+    """Read the file; call `give_up` as soon as the modules for its format are there."""
     try:
-        return _result(file, limits)
+        module = import_module(detection.module_for(file.read(detection.HEAD_BYTES)))
+        file.seek(0)
+        give_up(limits)
+        result: Result = module.read(file, limits)
+        return result
     except Unreadable as error:
         return error
     except MemoryError:
@@ -45,14 +53,6 @@ def _outcome(file: BinaryIO, limits: Limits) -> Result | Unreadable:
         refusal = refusals.damaged()
         refusal.__cause__ = error
         return refusal
-
-
-def _result(file: BinaryIO, limits: Limits) -> Result:
-    module = import_module(detection.module_for(file.read(detection.HEAD_BYTES)))
-    file.seek(0)
-    _give_up_everything_else(limits)
-    result: Result = module.read(file, limits)
-    return result
 
 
 def _give_up_everything_else(limits: Limits) -> None:

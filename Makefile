@@ -30,7 +30,7 @@ test: $(VENV)/dev
 test-databases: $(VENV)/dev
 	DATABASE_URL=$${DATABASE_URL:-postgres://postgres@127.0.0.1:5432/postgres} \
 	REDIS_URL=$${REDIS_URL:-redis://127.0.0.1:6379/0} \
-	$(PYTEST) -m "database or transaction" $(ON_DATABASES:%=tests/%)
+	$(PYTEST) -m "database or transaction" --count-calls $(ON_DATABASES:%=tests/%)
 	$(PYTEST) tests/upgrades
 
 # Whole deployments, and a person's main job in Firefox and WebKit.

@@ -42,6 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--transactions", action="store_true", help="list all transactions, not only the longest"
     )
+    parser.addoption(
+        "--count-calls", action="store_true", help="hold transactions under a bound of calls, too"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m deselects by the markers
@@ -113,10 +116,12 @@ def django_db_setup(
 
 @pytest.fixture(scope="session", autouse=True)
 def suited_to_tests(
-    monkeypatch_session: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+    monkeypatch_session: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+    pytestconfig: pytest.Config,
 ) -> None:
     """Replace what would be slow in tests or would touch files outside of this test process."""
-    transactions.watch()
+    transactions.watch(counts_calls=pytestconfig.option.count_calls)
     monkeypatch_session.setattr(flush, "sql_flush", emptied.empty)
     monkeypatch_session.setattr(settings, "DATA_DIR", tmp_path_factory.mktemp("data"))
     # Each upstream client would load the machine's hundred certificate authorities, in 25 ms.

@@ -41,7 +41,6 @@ def query(times: int) -> None:
         (lambda: open("/dev/null").close(), "uses a file"),  # noqa: PTH123
         (lambda: EmailMessage(to=["a@example.org"]).send(), "sends mail"),
         (lambda: query(STATEMENTS + 1), "statements"),
-        (lambda: [len("") for _ in range(CALLS)], "calls"),
     ],
 )
 def test_a_transaction_that_keeps_others_waiting_is_a_fault(
@@ -52,6 +51,17 @@ def test_a_transaction_that_keeps_others_waiting_is_a_fault(
         transactions.kept_short(request.node),
     ):
         begin(act)
+
+
+def test_a_transaction_of_many_calls_is_a_fault(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "calls_count", True)
+    with (
+        pytest.raises(pytest.fail.Exception, match="calls in a transaction"),
+        transactions.kept_short(request.node),
+    ):
+        begin(lambda: [len("") for _ in range(CALLS)])
 
 
 def test_short_transactions_and_those_of_tests_are_not(request: pytest.FixtureRequest) -> None:

@@ -3,7 +3,8 @@
 On SQLite, nobody else can write between a transaction's first statement and its commit. So within
 one the app opens no file or connection, renders nothing, hashes no password and sends no mail, and
 it takes few statements and calls. Longer work is cut into steps. Every test runs under this guard,
-which watches the test's own process, not the servers that it starts.
+which watches the test's own process, not the servers that it starts. Calls are counted only with
+`--count-calls`, as in `make test-databases`, because that takes a quarter of a test's time.
 """
 
 import cProfile
@@ -127,7 +128,8 @@ class Running:
 
     def begin(self) -> None:
         self.connection.execute_wrappers.append(self._execute)
-        if sys.getprofile() is None:  # else a test measures something by itself
+        # A test that measures something by itself has a profile already.
+        if calls_count and sys.getprofile() is None:
             self.profile = cProfile.Profile()
             self.profile.enable()
 
@@ -159,6 +161,7 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
+calls_count = False
 _figures: dict[str, Figures] = {}
 _faults: list[str] = []
 
@@ -189,8 +192,10 @@ def lines(reports: Iterable[pytest.TestReport]) -> list[str]:
     ]
 
 
-def watch() -> None:
+def watch(*, counts_calls: bool) -> None:
     """Watch the transactions of this process from now on."""
+    global calls_count
+    calls_count = counts_calls
     enter, leave = Atomic.__enter__, Atomic.__exit__
 
     @wraps(enter)

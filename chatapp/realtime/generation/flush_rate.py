@@ -1,4 +1,4 @@
-"""Decides how far apart flushes are: one display frame, or more while the process is busy."""
+"""Decides how far apart flushes are: one display frame, or more while the event loop is busy."""
 
 import asyncio
 import time
@@ -10,14 +10,16 @@ DISPLAY_FRAME_SECONDS = 0.016
 WIDEST_SECONDS = 0.5
 # Rendering may take this share of the time between two flushes of a reply.
 RENDERING_SHARE = 0.1
-# Python runs on one core. Above this share of it flushes move apart; the rest is room for bursts
-# and for work that fewer flushes do not reduce.
+# The event loop runs on one core. Above this share of it flushes move apart; the rest is room for
+# bursts. What pages and other threads use does not count: fewer flushes would not reduce it, and
+# tokens would wait for nothing.
 BUSY_SHARE = 0.9
+LATE_SECONDS = 0.05  # a loop that is so late is busy, however little it gets of the core
 SAMPLE_SECONDS = 0.1
 
 
 class FlushRate:
-    """Watches how busy the process is; each process has one."""
+    """Watches how busy the event loop is; each process has one."""
 
     def __init__(self) -> None:
         self.spread = DISPLAY_FRAME_SECONDS
@@ -28,16 +30,17 @@ class FlushRate:
         return min(max(rendering / RENDERING_SHARE, self.spread), WIDEST_SECONDS)
 
     async def watch(self) -> None:
-        """Adjust the spread until cancelled, so that the process is just below `BUSY_SHARE`."""
-        at, used = time.monotonic(), time.process_time()
+        """Adjust the spread until cancelled, so that the loop is just below `BUSY_SHARE`."""
+        at, used = time.monotonic(), time.thread_time()
         while True:
             await asyncio.sleep(SAMPLE_SECONDS)
             last_at, last_used = at, used
-            at, used = time.monotonic(), time.process_time()
-            metrics.event_loop_lag.observe(max(at - last_at - SAMPLE_SECONDS, 0.0))
-            self.adjust((used - last_used) / (at - last_at))
+            at, used = time.monotonic(), time.thread_time()
+            late = max(at - last_at - SAMPLE_SECONDS, 0.0)
+            metrics.event_loop_lag.observe(late)
+            self.adjust(1.0 if late > LATE_SECONDS else (used - last_used) / (at - last_at))
 
     def adjust(self, busy: float) -> None:
-        """Adjust the spread to `busy`, the share of a core used since the last call."""
+        """Adjust the spread to `busy`, the share of a core that the loop used recently."""
         change = min(max(busy / BUSY_SHARE, 0.9), 1.1)
         self.spread = min(max(self.spread * change, DISPLAY_FRAME_SECONDS), WIDEST_SECONDS)

@@ -19,6 +19,7 @@ from chatapp.chat.form_fields import (
     ModelsField,
     NamesField,
 )
+from chatapp.chat.message_form import MessageForm
 from chatapp.library.presets.parameter_form import ParameterForm
 from chatapp.models import (
     Continuation,
@@ -114,7 +115,11 @@ class SettingsForm(ParameterForm):
         return {**own, "parameters": self.parameters}
 
 
-class AskForm(forms.Form):
+class SentSettings(MessageForm, SettingsForm):
+    """The settings that the page of a new chat sends with its first prompt."""
+
+
+class AskForm(MessageForm):
     """Base of the forms that ask a model for a reply."""
 
     model = ModelField(required=False)
@@ -138,7 +143,7 @@ class PromptForm(AskForm):
     project = forms.UUIDField(required=False)  # of a new conversation
     others = ModelsField(required=False)  # more models to reply side by side, one per line
     preset = forms.UUIDField(required=False)  # of a new conversation
-    settings: SettingsForm | None = None  # of a new conversation; set by `clean`
+    settings: SentSettings | None = None  # of a new conversation; set by `clean`
 
     @property
     def chosen_models(self) -> list[ModelChoice]:
@@ -157,11 +162,12 @@ class PromptForm(AskForm):
         return message.encode("utf-8", "replace").decode("utf-8")
 
     def clean(self) -> None:
+        super().clean()
         message, files = (self.cleaned_data.get(name) for name in ("message", "attached"))
         if not (message or files or "message" in self.errors):
-            self.add_error("message", NO_MESSAGE)
+            self.add_error("message" if "message" in self.fields else None, NO_MESSAGE)
         if not self.cleaned_data.get("conversation"):
-            self.settings = SettingsForm(self.data)
+            self.settings = SentSettings(self.data, label_suffix="")
             for sentences in self.settings.errors.values():
                 self.add_error(None, sentences)
 
@@ -199,7 +205,7 @@ class EditForm(PromptForm):
         )
 
 
-class ChooseForm(ParameterForm):
+class ChooseForm(MessageForm, ParameterForm):
     """What was chosen at the composer of an existing chat."""
 
     conversation = forms.UUIDField()
@@ -229,7 +235,7 @@ class RetryForm(AskForm):
         return Retry(self.cleaned_data["reply"], model, self.cleaned_data["without"])
 
 
-class DeleteForm(forms.Form):
+class DeleteForm(MessageForm):
     """Delete a message and everything after it."""
 
     message = forms.UUIDField()
@@ -239,7 +245,7 @@ class DeleteForm(forms.Form):
         return Deletion(self.cleaned_data["message"])
 
 
-class RestoreForm(forms.Form):
+class RestoreForm(MessageForm):
     """Restore a deleted message and what followed it; `head` was the last message shown then."""
 
     message = forms.UUIDField()
@@ -250,7 +256,7 @@ class RestoreForm(forms.Form):
         return Restoration(self.cleaned_data["message"], self.cleaned_data["head"])
 
 
-class ForkForm(forms.Form):
+class ForkForm(MessageForm):
     """Copy a conversation up to this message."""
 
     message = forms.UUIDField()
@@ -276,7 +282,7 @@ class LeaveOutForm(AskForm):
         return LeaveOut(clean["conversation"], clean["parent"], clean["model"], clean["message"])
 
 
-class SendAgainForm(forms.Form):
+class SendAgainForm(MessageForm):
     """Send again what was left out."""
 
     cut = forms.UUIDField()
@@ -286,7 +292,7 @@ class SendAgainForm(forms.Form):
         return SendAgain(self.cleaned_data["cut"])
 
 
-class EditSummaryForm(forms.Form):
+class EditSummaryForm(MessageForm):
     """Replace the text of a summary."""
 
     cut = forms.UUIDField()
@@ -314,13 +320,13 @@ class SummariseForm(AskForm):
         )
 
 
-class StopSummaryForm(forms.Form):
+class StopSummaryForm(MessageForm):
     """Cancel the summary that is being written of a conversation."""
 
     conversation = forms.UUIDField()
 
 
-class StopForm(forms.Form):
+class StopForm(MessageForm):
     """Stop replies of a conversation; there is none if the page shows no conversation yet."""
 
     conversation = forms.UUIDField(required=False)
@@ -331,7 +337,7 @@ class StopForm(forms.Form):
         return Stop(**self.cleaned_data)
 
 
-class DecisionForm(forms.Form):
+class DecisionForm(MessageForm):
     """The tool call of a reply's round that a person allows or denies."""
 
     conversation = forms.UUIDField()
@@ -344,7 +350,7 @@ class DecisionForm(forms.Form):
         return Decision(**self.cleaned_data)
 
 
-class StepForm(forms.Form):
+class StepForm(MessageForm):
     """Switch from one branch of a conversation to another."""
 
     conversation = forms.UUIDField()
@@ -355,7 +361,7 @@ class StepForm(forms.Form):
         return Step(**self.cleaned_data)
 
 
-class WatchForm(forms.Form):
+class WatchForm(MessageForm):
     """What a tab shows; a new chat has no conversation yet."""
 
     conversation = forms.UUIDField(required=False)

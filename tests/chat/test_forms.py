@@ -137,7 +137,10 @@ def test_watch_says_what_the_page_shows() -> None:
 
 
 def test_errors_of_one_message_do_not_affect_the_next() -> None:
-    wrong, right = PromptForm({"conversation": "x"}), PromptForm({"message": "Hello"})
+    wrong, right = (
+        PromptForm({"conversation": "x", "message": ""}),
+        PromptForm({"message": "Hello"}),
+    )
     assert not wrong.is_valid()
     assert right.is_valid()
     assert set(wrong.errors) == {"conversation", "message"}

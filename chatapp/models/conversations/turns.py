@@ -211,9 +211,9 @@ class Prompt:
             conversation = Conversation.held(user, self.conversation)
             before = conversation.history_through(self.parent)
             return conversation, before, ChatSettings.of(conversation)
-        # If the project is gone or isn't open to this person, the conversation begins without one.
-        open_projects = Project.objects.writable_by(user)
-        project = open_projects.filter(pk=self.project).first() if self.project else None
+        project = None
+        if self.project:  # if it is gone or isn't open to this person, the chat begins without one
+            project = Project.objects.writable_by(user).filter(pk=self.project).first()
         title = TEMPORARY if self.is_temporary else Conversation.title_of(self._words(user))
         begun = build(
             Conversation, user=user, title=title, project=project, is_temporary=self.is_temporary

@@ -9,7 +9,7 @@ from uuid import UUID
 from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
 from chatapp.chat.page_forms import ChangeForm, RenameForm
@@ -18,6 +18,7 @@ from chatapp.models.conversations import temporary
 from chatapp.models.conversations.conversation import ConversationQuerySet
 from chatapp.models.policies.legal_holds import KEPT
 from chatapp.realtime.worker import worker
+from chatapp.rendering import fragments
 
 # The sentence shown for each action. After a number of chats it goes on in lower case.
 DONE = {
@@ -50,8 +51,7 @@ def rename(request: HttpRequest, pk: UUID) -> HttpResponse:
     if "HX-Request" not in request.headers:
         return redirect(conversation)
     running = conversation.messages.streaming().exists()
-    row = {"conversation": conversation, "running": running}
-    return render(request, "chat/_conversation_link.html", row)
+    return HttpResponse(fragments.conversation_row(conversation, is_running=running))
 
 
 @require_POST

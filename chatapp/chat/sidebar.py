@@ -12,6 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -22,7 +23,8 @@ from chatapp.models import Project, User
 from chatapp.models.conversations import lists
 from chatapp.models.conversations.conversation import ConversationQuerySet
 from chatapp.models.conversations.folders import MAX_PINNED, TRASH_DAYS
-from chatapp.models.conversations.lists import PAGE, ListPosition, Page
+from chatapp.models.conversations.lists import PAGE, ListPosition, Page, Row
+from chatapp.rendering import fragments
 from chatapp.sessions.time_zones import zone_of
 from chatapp.sessions.validity import is_switched_off
 
@@ -94,7 +96,7 @@ def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, obje
     return {
         "folder": folder,
         "in_project": project,
-        "pinned": lists.pinned(request.user) if is_list else [],
+        "pinned": [_drawn(row) for row in lists.pinned(request.user)] if is_list else [],
         "projects": lists.projects(request.user) if is_whole else [],
         **_by_day(
             request,
@@ -113,10 +115,11 @@ def filed(request: HttpRequest, project: Project | None) -> dict[str, object]:
     own: ConversationQuerySet = request.user.conversations.all()
     found = own.filed(project.pk) if project else own.none()
     page = _page_from(request, found.filter(is_pinned__in=[False]))
+    pinned = lists.page_from_top(found.filter(is_pinned__in=[True]), MAX_PINNED)
     return {
         "in_project": str(project.pk) if project else "",
         "folder": LIST,
-        "pinned": lists.page_from_top(found.filter(is_pinned__in=[True]), MAX_PINNED).rows,
+        "pinned": [_drawn(row) for row in pinned.rows],
         **_by_day(request, page, has_today=True),
         "project": project,
         **(page_of_others(request, project) if project else {"others": [], "last": None}),
@@ -124,17 +127,21 @@ def filed(request: HttpRequest, project: Project | None) -> dict[str, object]:
 
 
 def _by_day(request: HttpRequest, page: Page, *, has_today: bool = False) -> dict[str, object]:
-    """Return a page's rows, each with the heading above it, if any."""
+    """Return a page's rows as HTML, each with the heading above it, if any."""
     headings = Headings(timezone.now(), zone_of(request.COOKIES.get("utc-offset", "")))
     below, above = _position(request, "before"), _position(request, "after")
     if below or (has_today and not page.has_newer):
         headings.next(below.used if below else timezone.now())  # this heading is already there
     return {
-        "conversations": [(row, headings.next(row.updated_at)) for row in page.rows],
+        "conversations": [(_drawn(row), headings.next(row.updated_at)) for row in page.rows],
         "newer": page.rows[0] if page.has_newer and page.rows and not below else None,
         "older": page.rows[-1] if page.has_older and page.rows and not above else None,
         "has_today": has_today and not page.has_newer,
     }
+
+
+def _drawn(row: Row) -> SafeString:
+    return fragments.conversation_row(row, is_running=row.is_running)
 
 
 def _page(request: HttpRequest, folder: Folder, project: str) -> Page:

@@ -153,7 +153,8 @@ def shared_limit(text: str) -> Limit:
 
 def listed(conversation: Conversation) -> dict[str, object]:
     vars(conversation)["is_running"] = True
-    rows = {"pinned": [conversation], "conversations": [(conversation, "May")]}
+    row = fragments.conversation_row(conversation, is_running=True)
+    rows = {"pinned": [row], "conversations": [(row, "May")]}
     return {
         **rows,
         "newer": None,

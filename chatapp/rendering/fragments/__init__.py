@@ -34,6 +34,7 @@ from chatapp.rendering.fragments.replies import (
     snapshot_fragment,
     texts_of,
 )
+from chatapp.rendering.fragments.rows import conversation_row
 from chatapp.rendering.fragments.shared import (
     for_readers,
     shared_html,
@@ -57,6 +58,7 @@ __all__ = [
     "ThreadParts",
     "chosen_model",
     "composer_fragment",
+    "conversation_row",
     "delay_fragment",
     "deleted_fragment",
     "draft_fragment",

@@ -6,6 +6,7 @@ from chatapp.models import ChatSettings, Conversation, Deleted, Message, ReviewP
 from chatapp.models.billing.quota_usage import LimitWarning
 from chatapp.models.refusals import OverLimit
 from chatapp.rendering.fragments.environment import draw
+from chatapp.rendering.fragments.rows import conversation_row
 from chatapp.rendering.fragments.swaps import replace, swap
 
 _SETTINGS = {
@@ -145,7 +146,7 @@ def sidebar_fragment(conversation: Conversation, *, running: bool, first: bool =
     if conversation.is_temporary:
         return ""
     target = f"#nav-{conversation.pk}"
-    link = draw("chat/_conversation_link.html", {"conversation": conversation, "running": running})
+    link = conversation_row(conversation, is_running=running)
     if first and not conversation.archived_at:
         return swap("delete", target) + swap("after", _top_of(conversation), link)
     return replace(target, link)

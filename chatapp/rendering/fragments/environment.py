@@ -29,6 +29,7 @@ from chatapp.models.conversations.paths import path_of
 from chatapp.models.platform import branding
 from chatapp.models.platform.upstream_failures import UpstreamFailure
 from chatapp.rendering.fragments import context_figures, words
+from chatapp.rendering.fragments.constants import WithConstants
 from chatapp.rendering.fragments.fallback_words import fallback_sentence
 from chatapp.rendering.fragments.includes import WithIncludes
 from chatapp.rendering.fragments.layout import WithoutLayout
@@ -72,7 +73,10 @@ def environment(**options: Any) -> Environment:
 
     Autoescape is one of them.
     """
-    options |= {"undefined": StrictUndefined, "extensions": [WithIncludes, WithoutLayout]}
+    options |= {
+        "undefined": StrictUndefined,
+        "extensions": [WithIncludes, WithoutLayout, WithConstants],
+    }
     env = _Environment(**options)
     env.filters.update({one.__name__: one for one in FILTERS})
     env.globals.update(

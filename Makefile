@@ -12,7 +12,7 @@ PYTEST = $(BIN)/pytest --numprocesses $(PROCESSES) --dist worksteal
 ON_DATABASES := accounts api chat db files library models realtime/cluster realtime/journal \
   realtime/worker search staff/audit staff/limits staff/retention staff/review staff/usage
 
-.PHONY: run upgrade test test-databases test-deployment test-all coverage check bench lock format
+.PHONY: run upgrade test test-databases test-deployment test-all coverage check costs bench lock format
 
 run: $(VENV)/base
 	@exec $(BIN)/python manage.py serve --upgrade
@@ -70,6 +70,10 @@ check: $(VENV)/dev
 	$(BIN)/pip-licenses --packages $$(sed -n 's/^\([a-z0-9._-]*\)==.*/\1/p' requirements/base.txt) >/dev/null
 	$(BIN)/python -m tests.support.known_vulnerabilities requirements/base.txt
 	$(BIN)/python -m tests.support.commit_subjects
+
+# Records what actions cost, which a test compares.
+costs: $(VENV)/dev
+	$(BIN)/python -m tests.costs
 
 bench: $(VENV)/dev
 	$(BIN)/python -m bench

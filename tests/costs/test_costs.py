@@ -1,0 +1,78 @@
+"""No action costs more than its record, which `make costs` renews."""
+
+import os
+import sys
+from collections import Counter
+
+import pytest
+
+from tests.costs.actions import ACTIONS, measure
+from tests.costs.scene import open_scene
+from tests.costs.table import Cost, Recorded
+from tests.support.live import Site
+
+COUNTED_ON = (3, 11)  # other versions of Python make other calls
+
+
+@pytest.mark.skipif(sys.version_info[:2] != COUNTED_ON, reason="counted with Python 3.11")
+@pytest.mark.skipif("DATABASE_URL" in os.environ, reason="counted with SQLite")
+async def test_no_action_costs_more_than_its_record(site: Site) -> None:
+    recorded, excesses = Recorded.read(), []
+    with open_scene(site) as scene:
+        for action in ACTIONS:
+            cost = await measure(scene, action, recorded)
+            excesses += list(recorded.find_excesses(action, cost))
+    assert not excesses, "\n".join(excesses)
+
+
+def of(**calls: int) -> Cost:
+    return Cost(Counter(calls), statements=10, bytes=100, messages=0)
+
+
+RECORDED = Recorded({"turn": {"calls": 100, "statements": 10, "bytes": 100, "messages": 0}}, {})
+
+
+def test_three_percent_more_is_allowed() -> None:
+    assert list(RECORDED.find_excesses("turn", of(ask=103))) == []
+    assert list(RECORDED.find_excesses("turn", of(ask=104)))
+
+
+def test_an_excess_names_the_functions_that_grew_most() -> None:
+    recorded = Recorded(RECORDED.figures, {"ask": {"turn": 90}, "save": {"turn": 10}})
+    said = list(recorded.find_excesses("turn", of(ask=91, save=20, look=30)))
+    assert said[0] == "turn: 141 calls, recorded 100"
+    assert said[1:] == ["    +30 look", "    +10 save", "    +1 ask"]
+
+
+def test_each_figure_has_a_ceiling() -> None:
+    greedy = Cost(Counter(ask=1), statements=11, bytes=104, messages=1)
+    assert list(RECORDED.find_excesses("turn", greedy)) == [
+        "turn: 11 statements, recorded 10",
+        "turn: 104 bytes, recorded 100",
+        "turn: 1 messages, recorded 0",
+    ]
+
+
+def test_an_action_without_a_record_fails() -> None:
+    assert list(RECORDED.find_excesses("tea", of())) == ["tea has no record: run make costs"]
+
+
+def test_statements_and_messages_are_told_by_their_functions() -> None:
+    functions = Counter(
+        {
+            "<method 'execute' of 'sqlite3.Connection' objects>": 2,
+            "<method 'executemany' of 'sqlite3.Cursor' objects>": 1,
+            "chatapp/realtime/cluster/null_bus.py:NullBus.post_to_user": 3,
+        }
+    )
+    assert Cost.of(functions, 7).figures == {
+        "calls": 6,
+        "statements": 3,
+        "bytes": 7,
+        "messages": 3,
+    }
+
+
+def test_the_least_of_two_costs_has_the_lower_of_each_figure() -> None:
+    one, other = Cost(Counter(ask=5), 2, 9, 0), Cost(Counter(ask=4), 3, 8, 1)
+    assert one.least(other).figures == {"calls": 4, "statements": 2, "bytes": 8, "messages": 0}

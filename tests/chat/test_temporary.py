@@ -126,9 +126,9 @@ async def test_a_page_being_loaded_keeps_the_chat(
     await browser.aforce_login(alice)
     async with Tab(alices) as tab:
         conversation = await temporary_chat(tab, upstream)
-        await tab.close()
         page = await browser.get(conversation.get_absolute_url())
         assert "data-temporary" in page.content.decode()
+        await tab.close()
     await asyncio.sleep(0.2)
     head = await conversation.messages.alast()
     assert head

@@ -32,12 +32,15 @@ class Temporaries:
         self._worker = worker
         self._changed = changed
         self.opened: dict[UUID, set[Viewer]] = {}
-        self._until: dict[UUID, float] = {}  # expiry of those that nobody has open
+        self._until: dict[UUID, float] = {}  # the earliest expiry, by the loop's clock
         self._timers: dict[UUID, asyncio.TimerHandle] = {}
         self._tasks = Tasks()
 
     def open(self, conversation: UUID, viewer: Viewer | None = None) -> None:
-        """Record that `viewer` shows the conversation; without one, that a page is loading it."""
+        """Record that `viewer` shows the conversation; without one, that a page is loading it.
+
+        A browser that reloads a page closes the old socket only when the new page has arrived.
+        """
         is_new = conversation not in self.opened
         viewers = self.opened.setdefault(conversation, set())
         if is_new:
@@ -46,15 +49,18 @@ class Temporaries:
             viewers.add(viewer)
             self._until.pop(conversation, None)
             self._cancel_timer(conversation)
-        elif not viewers:
-            self._end_in(conversation, PAGE_SECONDS)
+        else:
+            self._keep_for(conversation, PAGE_SECONDS)
+            if not viewers:
+                self._end_when_expired(conversation)
 
     def leave(self, viewer: Viewer, grace: float) -> None:
         for conversation, viewers in self.opened.items():
             if viewer in viewers:
                 viewers.discard(viewer)
                 if not viewers:
-                    self._end_in(conversation, min(max(grace, MIN_SECONDS), MAX_SECONDS))
+                    self._keep_for(conversation, min(max(grace, MIN_SECONDS), MAX_SECONDS))
+                    self._end_when_expired(conversation)
 
     async def sweep(self) -> None:
         """Erase the temporary conversations of workers that died."""
@@ -71,13 +77,15 @@ class Temporaries:
             self._cancel_timer(conversation)
         await self._tasks.until_done()
 
-    def _end_in(self, conversation: UUID, seconds: float) -> None:
-        """Erase it after `seconds`, but never earlier than already scheduled."""
-        loop = asyncio.get_running_loop()
-        until = max(self._until.get(conversation, 0.0), loop.time() + seconds)
-        self._until[conversation] = until
+    def _keep_for(self, conversation: UUID, seconds: float) -> None:
+        until = asyncio.get_running_loop().time() + seconds
+        self._until[conversation] = max(self._until.get(conversation, 0.0), until)
+
+    def _end_when_expired(self, conversation: UUID) -> None:
         self._cancel_timer(conversation)
-        self._timers[conversation] = loop.call_at(until, self._end, conversation)
+        self._timers[conversation] = asyncio.get_running_loop().call_at(
+            self._until[conversation], self._end, conversation
+        )
 
     def _cancel_timer(self, conversation: UUID) -> None:
         if timer := self._timers.pop(conversation, None):

@@ -1,6 +1,8 @@
-"""docs/performance.md and its chart: the figures of a whole run, within text from the templates."""
+"""What a whole run writes: docs/performance.md with the rows that matter and their chart, from the
+templates, and docs/performance.json with all rows."""
 
 import inspect
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +11,23 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from bench.chart import chart
-from bench.table import Figure, Row
+from bench.table import NAMES, Figure, Row
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 NOTEWORTHY_CORES = 0.15
+HEADLINES = {
+    "start": "process start to first page",
+    "page": "everything the chat page loads",
+    "conversations.opening": "opening a conversation of 10,000 messages: first paint",
+    "closing": "upstream closed after a close (1001): median",
+    "steady": "steady: p99",
+    "storm": "prompt to first token",
+    "pages": "opened at once: p99",
+    "rate.alone": "tokens/s",
+    "cpu.turn": "CPU a turn",
+    "memory": "memory idle",
+}
+"""The rows on the page: for each of these figures the last row that contains this text."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +55,9 @@ def about(figure: Figure) -> str:
 def write(
     machine: str, figures: Sequence[Taken], folder: Path = DOCS, *, is_quick: bool = False
 ) -> None:
-    rows = {taken.name: taken.rows for taken in figures}
+    """Write all files. Raises `ValueError` if a headline is missing among the figures."""
     everything = [row for taken in figures for row in taken.rows]
+    missed = [f"{row.figure} ({row.measured})" for row in everything if not row.ok]
     pages = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         undefined=StrictUndefined,
@@ -53,14 +69,39 @@ def write(
     words = {
         "machine": machine,
         "is_quick": is_quick,
-        "figures": figures,
-        "rows": rows,
+        "headlines": _headlines(figures),
         "chart": picture,
-        "compared": [row for row in everything if row.ratio is not None and row.bar],
         "count": sum(bool(row.bar) for row in everything),
-        "missed": sum(not row.ok for row in everything),
+        "missed": missed,
         "noteworthy": NOTEWORTHY_CORES,
         "disturbed": [taken.name for taken in figures if taken.was_disturbed],
     }
     for name in pages.list_templates():
         (folder / name).write_text(pages.get_template(name).render(words))
+    table = {
+        "machine": machine,
+        "is_quick": is_quick,
+        "figures": [_readable(one) for one in figures],
+    }
+    text = json.dumps(table, indent=1, ensure_ascii=False)
+    (folder / "performance.json").write_text(f"{text}\n")
+
+
+def _headlines(figures: Sequence[Taken]) -> list[Row]:
+    rows = {taken.name: taken.rows for taken in figures}
+    found: list[Row] = []
+    for name, text in HEADLINES.items():
+        named = [row for row in rows.get(name, ()) if text in row.figure]
+        if not named:
+            raise ValueError(f"the figure {name} has no row about {text!r}")
+        found.append(named[-1])
+    return found
+
+
+def _readable(taken: Taken) -> dict[str, object]:
+    return {
+        "name": taken.name,
+        "about": taken.about,
+        "cores_kept_busy_by_others": round(taken.others, 2),
+        "rows": [dict(zip(NAMES, row.cells, strict=True)) for row in taken.rows],
+    }

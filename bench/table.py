@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 # the argument asks for a quick run
 Figure: TypeAlias = "Callable[[bool], Coroutine[Any, Any, list[Row]]]"
-HEADINGS = ("figure", "measured", "limit", "ratio", "bar", "")
+NAMES = ("figure", "measured", "limit", "ratio", "bar", "verdict")
+HEADINGS = (*NAMES[:-1], "")
 WIDTHS = (54, 34, 9, 8, 24, 6)
 
 
@@ -43,7 +44,7 @@ class Row:
 
     @property
     def cells(self) -> Sequence[str]:
-        """The cells in the order of `HEADINGS`."""
+        """The cells in the order of `NAMES`."""
         return self.figure, self.measured, self.limit, self.times, self.bar, self.verdict
 
 

@@ -8,7 +8,7 @@ from bench.figures.streams import stream_at_once
 from bench.server import Server, limiting, serving
 from bench.table import Row
 
-IDLE_MIB, STREAMING_MIB, GROWTH = 170.0, 220.0, 0.15
+IDLE_MIB, STREAMING_MIB, GROWTH = 150.0, 220.0, 0.15
 REPLIES = 200
 
 

@@ -7,7 +7,7 @@ from bench.driver import Browser
 from bench.server import serving
 from bench.table import Row
 
-BAR_KB = 56.0
+BAR_KB = 52.0
 IDLE_MS = 1000  # by then everything that loads by itself has begun to
 
 

@@ -14,8 +14,16 @@ def description() -> str:
     return (
         f"{os.cpu_count()} cores of {model or platform.machine()}, load {os.getloadavg()[0]:.1f}; "
         f"Python {platform.python_version()}, Linux {platform.release()}; "
-        f"a loop of Python counts to ten million in {_loop_seconds():.2f} s"
+        f"a loop of Python counts to ten million in {loop_seconds():.2f} s"
     )
+
+
+def loop_seconds() -> float:
+    """Return the CPU seconds in which a loop of Python counts to ten million."""
+    began_at, counted = time.process_time(), 0
+    while counted < 10_000_000:
+        counted += 1
+    return time.process_time() - began_at
 
 
 class OthersCPU:
@@ -30,13 +38,6 @@ class OthersCPU:
     def cores(self) -> float:
         others = (_busy() - self._busy) - (_own() - self._own)
         return max(0.0, others / (time.monotonic() - self._at))
-
-
-def _loop_seconds() -> float:
-    began_at, counted = time.process_time(), 0
-    while counted < 10_000_000:
-        counted += 1
-    return time.process_time() - began_at
 
 
 def _busy() -> float:

@@ -15,6 +15,7 @@ from django.test import AsyncClient, Client
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker, Settings
 
+from bench import machine
 from chatapp.models import Upstream, User
 from chatapp.models.billing import prices
 from chatapp.models.files import storage
@@ -43,8 +44,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--transactions", action="store_true", help="list all transactions, not only the longest"
     )
     parser.addoption(
+        "--record-seconds", action="store_true", help="record the seconds of a whole run"
+    )
+    parser.addoption(
         "--count-calls", action="store_true", help="hold transactions under a bound of calls, too"
     )
+
+
+loop_seconds = pytest.StashKey[float]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput") and is_whole(session.config):  # still idle
+        session.config.stash[loop_seconds] = machine.loop_seconds()
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m deselects by the markers
@@ -68,10 +80,23 @@ def pytest_terminal_summary(
     for title, timings_of in (("folder", timings.by_folder), ("kind", timings.by_kind)):
         for line in timings.lines(title, timings_of(reports)):
             terminalreporter.write_line(line)
+    if is_whole(config):
+        taken = timings.record_of(reports, config.stash[loop_seconds])
+        if config.option.record_seconds:
+            timings.write_record(taken)
+        for excess in timings.excesses(taken, timings.recorded()):
+            terminalreporter.write_line(excess, red=True)
     terminalreporter.section("transactions")
     shown = None if config.option.transactions else LONGEST + 1
     for line in transactions.lines(reports)[:shown]:
         terminalreporter.write_line(line)
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Return whether a run is what `make test` runs."""
+    is_all = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    option = config.option
+    return is_all and not (option.markexpr or option.keyword or option.lf or profile.THOROUGH)
 
 
 @pytest.fixture(scope="session")

@@ -206,7 +206,7 @@ def test_two_accounts_there_may_go_to_one_here(olives: Client, bob: User) -> Non
     ["DROP TABLE user", "DROP TABLE user; CREATE VIEW user AS SELECT 'bob' AS id, 'x' AS email"],
 )
 def test_a_database_without_people_is_refused(olives: Client, sql: str) -> None:
-    assert previewed(olives, database(*CHATS, sql=sql)).problem == NO_PEOPLE
+    assert previewed(olives, database(*CHATS, sql=sql), fails=True).problem == NO_PEOPLE
 
 
 @pytest.mark.usefixtures("cast")

@@ -43,19 +43,23 @@ def run_jobs() -> None:
     Jobs(process.pk).run_all()
 
 
-def previewed(client: Client, file: BinaryIO, name: str = "export.zip") -> Import:
-    """Upload an export and let it be read."""
+def previewed(
+    client: Client, file: BinaryIO, name: str = "export.zip", *, fails: bool = False
+) -> Import:
+    """Upload an export and let it be read, which should work unless it `fails`."""
     file.seek(0)
     answer = upload(client, (name, file.read()))
     assert answer.status_code == 201, answer.content
     run_jobs()
-    return Import.objects.get(pk=answer.json()["url"].split("/")[2])
+    job = Import.objects.get(pk=answer.json()["url"].split("/")[2])
+    assert not job.is_unended, f"It is {job.state}, run by {job.run_by}, after {job.done} chats."
+    assert bool(job.problem) == fails, job.problem
+    return job
 
 
 def imported(client: Client, file: BinaryIO, **choice: str) -> Import:
     """Upload an export, and import all of it."""
     job = previewed(client, file)
-    assert not job.problem, job.problem
     client.post(f"/imports/{job.pk}/start/", choice)
     run_jobs()
     job.refresh_from_db()

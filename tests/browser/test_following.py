@@ -9,10 +9,11 @@ from tests.browser.conftest import Desk, SitDown, Tab, launched
 from tests.support.fake_upstream import FakeUpstream, Pause, Step, delta, done, finish, paced, role
 from tests.support.live import Person, Server
 from tests.support.long_thread import stored_for
+from tests.support.profile import sampled, scaled
 
 DESKTOP = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=390, height=844)
-EXCHANGES = 12
+EXCHANGES = scaled(4, 12)
 # Collects how many pixels of the newest line are below or above the visible part, each time that
 # the thread or its window has another height. The page's own observer has moved the thread by then,
 # but nothing is painted yet.
@@ -72,7 +73,7 @@ def open_watched(desk: Desk) -> Tab:
     return tab
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("size", sampled([DESKTOP, PHONE]), ids=["desktop", "phone"])
 def test_the_newest_words_of_each_of_many_long_replies_are_visible(
     sit_down: SitDown, alice: Person, upstream: FakeUpstream, size: ViewportSize
 ) -> None:
@@ -86,7 +87,8 @@ def test_the_newest_words_of_each_of_many_long_replies_are_visible(
 
 def test_no_change_of_the_layout_stops_following(desk: Desk, upstream: FakeUpstream) -> None:
     tab = open_watched(desk)
-    upstream.script(role(), *lines(0, 120), finish(), done())
+    pause = Pause()
+    upstream.script(role(), *lines(0, 40), pause, *lines(40, 50), finish(), done())
     tab.ask("Go on and on")
     expect(tab.answer).to_contain_text("Line 30.")
     tab.message.fill("A prompt\nof some\nlines")
@@ -95,6 +97,7 @@ def test_no_change_of_the_layout_stops_following(desk: Desk, upstream: FakeUpstr
     tab.page.set_viewport_size(DESKTOP)
     tab.page.evaluate(FOLD)
     tab.page.evaluate(UNFOLD)
+    pause.release()
     tab.expect_ending("complete")
     expect_followed(tab)
 
@@ -127,11 +130,13 @@ def test_the_end_is_followed_while_earlier_messages_load(
     tab = desk.open(long.path)
     expect(tab.page.locator(long.selector(59))).to_be_in_viewport()
     tab.page.evaluate(WATCH)
-    upstream.script(role(), *lines(0, 90), finish(), done())
+    pause = Pause()
+    upstream.script(role(), *lines(0, 20), pause, *lines(20, 40), finish(), done())
     tab.ask("Go on and on")
     expect(tab.answer).to_contain_text("Line 10.")
     held[0].continue_()
     expect(tab.page.locator(long.selector(0))).to_be_attached()
+    pause.release()
     tab.expect_ending("complete")
     expect_followed(tab)
 
@@ -177,7 +182,7 @@ def desk_with_scrollbars(chromium: Browser, server: Server, alice: Person) -> It
     assert desk.unexpected() == []
 
 
-@pytest.mark.parametrize("scroll", [scroll_by_wheel, scroll_by_keys])
+@pytest.mark.parametrize("scroll", sampled([scroll_by_wheel, scroll_by_keys]))
 def test_a_reader_who_scrolls_away_is_left_alone_until_the_end(
     desk: Desk, upstream: FakeUpstream, scroll: Scroll
 ) -> None:
@@ -200,7 +205,7 @@ def expect_left_alone(tab: Tab, upstream: FakeUpstream, scroll: Scroll) -> None:
     """Scroll away while a reply streams, and back to the end before it has ended."""
     away, back = Pause(), Pause()
     upstream.script(
-        *(role(), *lines(0, 60), away, *lines(60, 90), back, *lines(90, 120), finish(), done())
+        *(role(), *lines(0, 40), away, *lines(40, 60), back, *lines(60, 80), finish(), done())
     )
     latest = tab.page.get_by_role("button", name="Latest")
     tab.message.fill("Go on and on")
@@ -211,7 +216,7 @@ def expect_left_alone(tab: Tab, upstream: FakeUpstream, scroll: Scroll) -> None:
     tab.page.evaluate(STILL)
     top = tab.page.evaluate(TOP)
     away.release()
-    expect(tab.answer).to_contain_text("Line 89.")
+    expect(tab.answer).to_contain_text("Line 59.")
     assert tab.page.evaluate(TOP) == top
     expect(latest).to_be_visible()
     while latest.is_visible():

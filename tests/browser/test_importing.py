@@ -11,10 +11,14 @@ from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_long_names import expect_to_fit
 from tests.imports.uploading import database, many
 from tests.support.live import Person, Server, Site
+from tests.support.profile import sampled, scaled
 from tests.transfer.samples import gpt_turn
 
+PHONE = ViewportSize(width=390, height=844)
+STRANGERS = scaled(60, 600)
 
-@pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
+
+@pytest.mark.parametrize("phone", sampled([PHONE, None]))
 def test_a_person_imports_their_chats_and_undoes_it(
     sit_down: SitDown, server: Server, alice: Person, tmp_path: Path, phone: ViewportSize | None
 ) -> None:
@@ -92,7 +96,7 @@ for name in ("olive", {name!r}):
 """
 
 
-@pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
+@pytest.mark.parametrize("phone", sampled([PHONE, None]))
 def test_an_administrator_imports_a_database_for_others(
     sit_down: SitDown,
     server: Server,
@@ -102,7 +106,7 @@ def test_an_administrator_imports_a_database_for_others(
     phone: ViewportSize | None,
 ) -> None:
     server.run(SET_ADDRESSES.format(name=alice.username))
-    strangers = [(f"Chat {number}", f"{'stranger' * 5}{number}") for number in range(600)]
+    strangers = [(f"Chat {number}", f"{'stranger' * 5}{number}") for number in range(STRANGERS)]
     file = tmp_path / "webui.db"
     file.write_bytes(database(("Bread", alice.username), ("Mine", "olive"), *strangers).read())
     page = sit_down(site.olive, phone=phone).context.new_page()
@@ -111,7 +115,7 @@ def test_an_administrator_imports_a_database_for_others(
     page.get_by_label("Your export").set_input_files(file)
     page.get_by_role("button", name="Upload").click()
     people = page.get_by_role("region", name="People in the database")
-    expect(people.get_by_role("row")).to_have_count(603)
+    expect(people.get_by_role("row")).to_have_count(STRANGERS + 3)
     expect(people.get_by_role("checkbox")).to_have_count(2)
     expect(people.get_by_role("checkbox", name="Olive")).to_be_checked()
     expect(people.get_by_role("row", name=alice.username)).to_contain_text("not confirmed")

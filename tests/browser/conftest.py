@@ -37,6 +37,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    # The tabs of a browser share a process, as starting one takes a tenth of a second.
+    "--renderer-process-limit=1",
     # A page that a test modified in transit must still be able to open its socket on this machine.
     "--disable-features=LocalNetworkAccessChecks",
 ]

@@ -1,7 +1,7 @@
 """Alice shares a chat live with Bob, who watches, loses access, and goes on in a copy before."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -19,23 +19,27 @@ UNTIL_AT_END = """() => new Promise((done) => {
 })"""
 
 
-def shared_with(page: Page, *people: str, live: bool, parts: Sequence[str] = ()) -> str:
-    """Share the first chat of the list by keyboard; return the link."""
+def shared_with(
+    page: Page,
+    person: Person,
+    parts: Sequence[str] = (),
+    check: Callable[[Page], None] = lambda page: None,
+) -> str:
+    """Share the first chat of the list live by keyboard, checking the dialog; return the link."""
     page.locator(".conversation > button").first.press("Enter")
     page.get_by_role("menuitem", name="Share…").press("Enter")
     dialog = page.get_by_role("dialog", name=re.compile("^Share"))
     expect(dialog.get_by_role("heading")).to_be_focused()
     page.keyboard.press("Tab")
     expect(dialog.get_by_label("People and groups")).to_be_focused()
-    dialog.get_by_label("People", exact=True).fill(", ".join(people))
-    if live:
-        dialog.get_by_label("The chat as it goes on").check()
+    dialog.get_by_label("People", exact=True).fill(person.username)
+    dialog.get_by_label("The chat as it goes on").check()
     for part in parts:
         dialog.get_by_label(part, exact=True).check()
-    expect_accessible(page)
+    check(page)
     dialog.get_by_role("button", name="Make a link").press("Enter")
     address = dialog.get_by_label(re.compile("^Link for")).input_value()
-    expect_accessible(page)
+    check(page)
     dialog.get_by_role("button", name="Close").press("Enter")
     return address
 
@@ -64,7 +68,7 @@ def test_a_live_chat_is_shared_watched_copied_and_revoked(
     tab.until_connected()
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
-    address = shared_with(page, bob.username, live=True)
+    address = shared_with(page, bob, check=expect_accessible)
 
     reader = sit_down(bob).context.new_page()
     reader.goto(address)
@@ -122,7 +126,7 @@ def test_a_tool_call_that_a_reader_opens_stays_open(
     tab = sit_down(alice, url=equipped.url).open()
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
-    address = shared_with(tab.page, bob.username, live=True, parts=["Tool calls and their results"])
+    address = shared_with(tab.page, bob, ["Tool calls and their results"])
     reader = sit_down(bob, url=equipped.url).context.new_page()
     reader.goto(address)
     expect(reader.locator("#follows")).to_have_text("New messages appear here.")
@@ -148,7 +152,7 @@ def test_a_live_chat_is_followed_until_its_reader_scrolls_away(
     tab.ask("Tell me more")
     tab.expect_ending("complete")
     reader = sit_down(bob).context.new_page()
-    reader.goto(shared_with(tab.page, bob.username, live=True))
+    reader.goto(shared_with(tab.page, bob))
     expect(reader.locator("#follows")).to_have_text("New messages appear here.")
     reader.keyboard.press("End")
     reader.evaluate(UNTIL_AT_END)

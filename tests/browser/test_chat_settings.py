@@ -8,7 +8,13 @@ from playwright.sync_api import Route, expect
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
-from tests.support.live import Person
+from tests.support.live import Person, Server
+
+MAKE = """
+from chatapp.models import Preset, User
+owner = User.objects.get(username={owner!r})
+Preset.start(owner, name={name!r}, system_prompt="Rhyme.")
+"""
 
 
 def script(upstream: FakeUpstream, text: str = "So.") -> None:
@@ -84,8 +90,10 @@ def test_a_panel_that_is_closed_while_its_styles_load_stays_closed(desk: Desk) -
     expect(panel).to_be_focused()
 
 
-def test_another_preset_is_shown_at_once_in_every_tab(desk: Desk, upstream: FakeUpstream) -> None:
-    make_preset(desk, "Poet")
+def test_another_preset_is_shown_at_once_in_every_tab(
+    desk: Desk, server: Server, alice: Person, upstream: FakeUpstream
+) -> None:
+    server.run(MAKE.format(owner=alice.username, name="Poet"))
     tab = desk.open()
     script(upstream)
     tab.ask("Why?")
@@ -106,9 +114,9 @@ def test_another_preset_is_shown_at_once_in_every_tab(desk: Desk, upstream: Fake
 
 
 def test_settings_of_a_new_chat_survive_a_reload(
-    desk: Desk, upstream: FakeUpstream, sit_down: SitDown
+    desk: Desk, server: Server, alice: Person, upstream: FakeUpstream
 ) -> None:
-    make_preset(desk, "Sonneteer")
+    server.run(MAKE.format(owner=alice.username, name="Sonneteer"))
     tab = desk.open()
     panel = open_panel(tab)
     panel.get_by_label("System prompt").fill("Answer in rhymes.")
@@ -133,16 +141,6 @@ def test_settings_of_a_new_chat_survive_a_reload(
     assert (body["temperature"], body["logprobs"]) == (0.3, True)
     fresh = desk.open()
     expect(open_panel(fresh).get_by_label("System prompt")).to_have_value("")
-
-
-def make_preset(desk: Desk, name: str) -> None:
-    page = desk.open().page
-    page.goto(f"{desk.url}/presets/new/")
-    page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_label("System prompt").fill("Rhyme.")
-    page.get_by_label("Name", exact=True).press("Enter")
-    expect(page.get_by_role("status").filter(has_text="Saved.")).to_be_visible()
-    page.close()
 
 
 def open_panel(tab: Tab) -> Any:

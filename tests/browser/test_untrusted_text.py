@@ -30,7 +30,7 @@ from tests.support.live import Person, Server, Site
 from tests.support.profile import scaled
 
 AT_ONCE = 60  # payloads per reply
-CORPUS = scaled({"some of each set": PAYLOADS[::12]}, SETS)
+CORPUS = scaled({"some of each set": PAYLOADS[::20]}, SETS)
 OWN_PATH = re.compile(r"/(?:|c/[0-9a-f-]{36}/|conversations/|static/[\w./-]+|ws/)\Z")
 COUNT_TOOL_SERVERS = """
 from chatapp.models import ToolServer

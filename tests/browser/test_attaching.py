@@ -13,7 +13,6 @@ from tests.documents.files import pdf
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Person, Server
 from tests.support.pictures import png
-from tests.support.profile import sampled
 
 PARTS = re.compile(r"/files/[0-9a-f-]+/part/$")
 MIB = 1024 * 1024
@@ -202,38 +201,35 @@ def test_an_upload_shows_its_progress_and_can_be_cancelled(tab: Tab) -> None:
     expect(chips(tab)).to_have_count(1)
 
 
-def test_sending_waits_for_uploads_and_then_sends_by_itself(
+def test_sending_waits_for_uploads_until_it_is_cancelled_or_sends_by_itself(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     held = Held(tab)
-    attach(tab, file("one.txt", "First"), file("two.txt", "Second"))
-    tab.ask("What is this?")
+    attach(tab, file("one.txt", "First"))
+    tab.message.fill("What is this?")
+    waiting = tab.page.get_by_text("Waiting for 1 file…")
+    for cancel in ("Escape", "Enter"):
+        tab.message.press("Enter")
+        expect(waiting).to_be_visible()
+        tab.page.keyboard.press(cancel)
+        expect(waiting).to_be_hidden()
+    held.until()
+    held.release()
+    expect_state(tab, "one.txt")
+    expect(tab.message).to_have_value("What is this?")
+    assert not upstream.chat_requests
+
+    held = Held(tab)
+    attach(tab, file("two.txt", "Second"), file("three.txt", "Third"))
+    tab.submit()
     expect(tab.page.get_by_text("Waiting for 2 files…")).to_be_visible()
     expect(tab.message).to_have_value("What is this?")
     expect_accessible(tab.page)
-    assert not upstream.chat_requests
     held.until(2)
+    assert not upstream.chat_requests
     held.release()
     tab.expect_ending("complete")
-    assert len(content(upstream)) == 3
-
-
-@pytest.mark.parametrize("way", sampled(["Escape", "Enter"]))
-def test_waiting_is_cancelled_by_escape_and_by_sending_again(
-    tab: Tab, upstream: FakeUpstream, way: str
-) -> None:
-    held = Held(tab)
-    attach(tab, file("notes.txt"))
-    tab.ask("What is this?")
-    waiting = tab.page.get_by_text("Waiting for 1 file…")
-    expect(waiting).to_be_visible()
-    tab.page.keyboard.press(way)
-    expect(waiting).to_be_hidden()
-    held.until()
-    held.release()
-    expect_state(tab, "notes.txt")
-    expect(tab.message).to_have_value("What is this?")
-    assert not upstream.chat_requests
+    assert len(content(upstream)) == 4
 
 
 def test_a_lost_network_only_delays_an_upload_and_a_full_server_can_be_tried_again(

@@ -36,7 +36,7 @@ def held(desk: Desk) -> Held:
     return Held(desk)
 
 
-def test_a_late_turn_is_not_shown_in_another_conversation(
+def test_a_late_turn_is_neither_shown_in_another_conversation_nor_sent_with_it(
     held: Held, tab: Tab, upstream: FakeUpstream
 ) -> None:
     tab.ask("The first one")
@@ -56,25 +56,6 @@ def test_a_late_turn_is_not_shown_in_another_conversation(
     expect(tab.page.locator(".prompt")).to_have_text("YouThe first one")
     expect(tab.page.locator("#title")).to_have_text("The first one")
     assert tab.page.url == first
-    link.click()
-    expect(tab.page.locator(".prompt")).to_have_text("YouThe second one")
-    tab.expect_ending("complete")
-
-
-def test_the_next_prompt_goes_to_the_conversation_shown(
-    held: Held, tab: Tab, upstream: FakeUpstream
-) -> None:
-    tab.ask("The first one")
-    tab.expect_ending("complete")
-    tab.page.get_by_role("link", name="New chat").click()
-    expect(tab.page.locator("article")).to_have_count(0)
-    held.frames = []
-    tab.ask("The second one")
-    expect(tab.page.locator(".pending")).to_have_count(1)
-    tab.sidebar.get_by_role("link", name="The first one").click()
-    expect(tab.answer).to_have_text("Packets in flight")
-    held.let_go()
-    expect(tab.sidebar.get_by_role("link", name="The second one")).to_be_visible()
     tab.ask("More of the first")
     expect(tab.page.locator(".prompt")).to_have_text(["YouThe first one", "YouMore of the first"])
     expect(tab.page.locator("article")).to_have_count(2)
@@ -82,3 +63,6 @@ def test_the_next_prompt_goes_to_the_conversation_shown(
     contents = [message["content"] for message in upstream.chat_requests[-1].body["messages"]]
     assert "The first one" in contents
     assert "The second one" not in contents
+    link.click()
+    expect(tab.page.locator(".prompt")).to_have_text(["YouThe second one"])
+    tab.expect_ending("complete")

@@ -199,6 +199,12 @@ class Tab:
         self.page.reload()
         self.until_connected()
 
+    def live_and_reloaded(self) -> Iterator[None]:
+        """Run the body of a loop on the page as it is, and again after a reload."""
+        yield
+        self.reload()
+        yield
+
     def until_connected(self) -> None:
         expect(self.page.locator("#app")).to_have_attribute("data-connection", "open")
 

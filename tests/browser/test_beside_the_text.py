@@ -47,7 +47,7 @@ def test_sources_and_a_large_image_are_shown_and_stay(tab: Tab, upstream: FakeUp
     )
     tab.ask("Draw it, and say where from")
     tab.expect_ending("complete")
-    for _ in ("as it came", "and after a reload"):
+    for _ in tab.live_and_reloaded():
         image = tab.region("images").get_by_role("img")
         image.scroll_into_view_if_needed()
         expect(image).to_have_js_property("naturalWidth", 1600)
@@ -58,7 +58,6 @@ def test_sources_and_a_large_image_are_shown_and_stay(tab: Tab, upstream: FakeUp
         expect(link).to_have_attribute("rel", "noopener noreferrer nofollow")
         tab.reply.get_by_label("About this reply").click()
         expect(tab.reply).to_contain_text("1 piece of the stream could not be read")
-        tab.reload()
 
 
 @pytest.mark.thorough
@@ -96,10 +95,9 @@ def test_done_after_half_an_answer_is_cut_off_and_can_be_continued(
     tab.reply.get_by_role("button", name="Continue").click()
     expect(tab.page.locator("article")).to_have_count(2)
     tab.expect_ending("complete")
-    for _ in ("as it came", "and after a reload"):
+    for _ in tab.live_and_reloaded():
         expect(tab.page.locator(".prompt")).to_have_text(["YouAll of it, please", "YouContinued"])
         expect(tab.page.locator(".bubble")).to_have_count(1)
-        tab.reload()
     expect(tab.page.get_by_role("heading", name="All of it, please")).to_be_visible()
     tab.ask("And then?")
     expect(tab.page.locator("article")).to_have_count(3)

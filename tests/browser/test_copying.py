@@ -79,14 +79,13 @@ def test_a_reply_is_copied_as_markdown_and_as_html(
 
 def test_code_is_copied_exactly(desk: Desk, reader: Page, upstream: FakeUpstream) -> None:
     tab = answered(desk, upstream)
-    for _ in ("as it came", "and after a reload"):
+    for _ in tab.live_and_reloaded():
         tab.page.bring_to_front()
         tab.reply.get_by_role("button", name="Copy code").click()
         expect(tab.page.locator("#announcer")).to_have_text("Copied")
         text, html = copied(reader)
         assert (text, html) == (CODE.removesuffix("\n"), "")
         reader.evaluate("navigator.clipboard.writeText('')")
-        tab.reload()
 
 
 @pytest.mark.thorough

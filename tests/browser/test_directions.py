@@ -37,7 +37,7 @@ def test_each_block_has_the_direction_of_its_first_letter(tab: Tab, upstream: Fa
     assert direction(tab.message) == "rtl"
     tab.ask(f"{HEBREW}\nEnglish, second\n{ARABIC}")
     tab.expect_ending("complete")
-    for _ in ("as it came", "and after a reload"):
+    for _ in tab.live_and_reloaded():
         answer = tab.answer
         paragraphs = answer.locator("p")
         assert (direction(paragraphs.nth(0)), side(paragraphs.nth(0))) == ("rtl", "right")
@@ -54,7 +54,6 @@ def test_each_block_has_the_direction_of_its_first_letter(tab: Tab, upstream: Fa
         assert direction(tab.page.locator(".typed")) == "rtl"
         fits = "document.scrollingElement.scrollWidth <= innerWidth"
         assert tab.page.evaluate(fits)
-        tab.reload()
 
 
 @pytest.mark.thorough

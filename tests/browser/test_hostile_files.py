@@ -85,7 +85,7 @@ def test_what_can_be_read_of_hostile_files_is_inert(tab: Tab, upstream: FakeUpst
     tab.ask("What is in them?")
     tab.expect_ending("complete")
     expect_inert_parts(content(upstream))
-    for _ in ("as sent", "and after a reload"):
+    for _ in tab.live_and_reloaded():
         expect(tab.page.locator(".prompt img")).to_have_count(1)
         cards = tab.page.locator(".files .document")
         expect(cards).to_have_count(len(NAMES))
@@ -102,7 +102,6 @@ def test_what_can_be_read_of_hostile_files_is_inert(tab: Tab, upstream: FakeUpst
             expect(dialog).to_have_count(0)
         assert tab.page.title() != "1"
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= 1280
-        tab.reload()
 
 
 def expect_inert_parts(sent: list[dict[str, Any]]) -> None:

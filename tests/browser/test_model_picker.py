@@ -252,11 +252,10 @@ def test_a_reply_names_its_model_as_the_picker_does(
     expect(tab.reply.locator(".by")).to_have_text(name)
     tab.stop.click()
     tab.expect_ending("stopped")
-    for _live_and_reloaded in range(2):
+    for _ in tab.live_and_reloaded():
         expect(tab.reply.locator(".by")).to_have_text(name)
         about = tab.reply.locator(".about dd").first
         expect(about).to_have_text(re.compile(rf"^\s*{name} \({id}\) from \w+"))
-        tab.reload()
 
 
 @pytest.mark.thorough

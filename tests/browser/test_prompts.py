@@ -24,25 +24,23 @@ def test_a_prompt_is_shown_as_typed_live_and_after_a_reload(
 ) -> None:
     tab.ask(TYPED)
     tab.expect_ending("complete")
-    for _ in ("as it came", "and after a reload"):
+    for _ in tab.live_and_reloaded():
         assert bubble(tab).inner_text() == TYPED
         expect(bubble(tab).locator("*")).to_have_count(1)
         assert bubble(tab).locator(".typed").evaluate(SHOWN)
-        tab.reload()
 
 
 @pytest.mark.thorough
 def test_links_and_code_fences_of_a_prompt_are_rendered(tab: Tab, upstream: FakeUpstream) -> None:
     tab.ask("See https://a.example/b_c_d.\n```python\nx = '__y__'  # https://no.link\n```\nThanks")
     tab.expect_ending("complete")
-    for _ in ("as it came", "and after a reload"):
+    for _ in tab.live_and_reloaded():
         link = bubble(tab).get_by_role("link")
         expect(link).to_have_count(1)
         expect(link).to_have_attribute("href", "https://a.example/b_c_d")
         expect(link).to_have_attribute("rel", "noopener noreferrer nofollow")
         expect(bubble(tab).locator("code .s", has_text="__y__")).to_have_text("__y__")
         expect(bubble(tab).get_by_role("button", name="Copy code")).to_be_visible()
-        tab.reload()
 
 
 def test_a_long_prompt_is_folded_until_it_is_opened(
@@ -52,7 +50,7 @@ def test_a_long_prompt_is_folded_until_it_is_opened(
     tab = desk.open()
     tab.ask("\n".join(f"line {number}" for number in range(200)) + "\nhttps://last.example/")
     tab.expect_ending("complete")
-    for _ in ("as it came", "and after a reload"):
+    for _ in tab.live_and_reloaded():
         button = tab.page.get_by_role("button", name="Show all")
         expect(button).to_have_attribute("aria-expanded", "false")
         assert tall(tab) < 400
@@ -66,7 +64,6 @@ def test_a_long_prompt_is_folded_until_it_is_opened(
         bubble(tab).get_by_role("link").focus()  # a link within the folded part
         expect(less).to_be_visible()
         assert tall(tab) > 4000
-        tab.reload()
 
 
 def tall(tab: Tab) -> float:

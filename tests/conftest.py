@@ -23,7 +23,7 @@ from chatapp.models.platform import branding
 from chatapp.realtime.generation import retries, storing
 from chatapp.realtime.worker import shut_down
 from chatapp.sessions.rate_limits import allowances
-from tests.support import emptied, kinds, profile, timings, transactions
+from tests.support import emptied, kinds, profile, sessions, timings, transactions
 from tests.support.certificates import Authority
 from tests.support.clock import clock, one_minute  # noqa: F401 - fixtures
 from tests.support.fake_upstream import FakeUpstream
@@ -211,19 +211,18 @@ def bobs(bob: User) -> Client:
 @pytest.fixture
 def olives(olive: User) -> Client:
     """Olive's browser, which has just confirmed her password."""
-    return confirmed(signed_in(olive))
+    return signed_in(olive, confirmed=True)
 
 
-def signed_in(user: User) -> Client:
+def signed_in(user: User, *, confirmed: bool = False) -> Client:
     client = Client(headers={"host": "localhost"})
-    client.force_login(user)
+    sessions.sign_in(client, user, confirmed=confirmed)
     return client
 
 
 def confirmed(client: Client) -> Client:
     """Confirm the password, as sensitive changes require, and return the client."""
-    response = client.post("/accounts/reauthenticate/", {"password": PASSWORD})
-    assert response.status_code == 302, response.content.decode()
+    sessions.confirm_password(client)
     return client
 
 

@@ -142,7 +142,7 @@ def test_an_invalid_passkey_is_refused(alices: Client, credential: str) -> None:
 def test_staff_who_must_have_a_second_factor_are_redirected_to_add_one(
     olive: User, alices: Client, settings: Any
 ) -> None:
-    olives = confirmed(signed_in(olive))
+    olives = signed_in(olive, confirmed=True)
     olives.post(
         "/people/access/",
         {"signup": "invited", "signup_domains": "", "staff_second_factor": "on"},

@@ -52,7 +52,7 @@ from chatapp.transfer.formats.own import PRESET_KEPT, PRESET_MISSING
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
-from tests.conftest import confirmed, signed_in
+from tests.conftest import signed_in
 from tests.documents.files import image, pdf
 from tests.imports.uploading import imported
 from tests.support.stored import end, reply_of
@@ -228,7 +228,7 @@ def exported(person: User) -> bytes:
 def archived(person: User) -> bytes:
     """Return the archive of a person's data."""
     client = AsyncClient(headers={"host": "localhost"})
-    client.cookies = confirmed(signed_in(person)).cookies
+    client.cookies = signed_in(person, confirmed=True).cookies
 
     async def archive() -> bytes:
         answer: Any = await client.post("/privacy/archive/")

@@ -1,11 +1,13 @@
 """An installation in use: what Alice wrote, what Olive set up, and a browser for each person."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID, uuid4
 
+import channels.db
 from asgiref.sync import async_to_sync
 from django.apps import apps
 from django.contrib.auth.models import Group, Permission
@@ -15,7 +17,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
 from django.http import HttpResponseBase
-from django.test import AsyncClient
+from django.test import Client
 from django.urls import URLPattern, URLResolver, reverse
 from django.utils import timezone
 
@@ -56,6 +58,7 @@ from chatapp.models import (
 from chatapp.models.files import storage
 from chatapp.models.sharing.shared_chats import Audience, Share, ShareOptions
 from tests.conftest import PASSWORD
+from tests.support import sessions
 from tests.support.stored import end, reply_of
 
 CAST = ("nobody", "alice", "bob", "stan", "rita", "olive", "adam")
@@ -107,7 +110,7 @@ class House:
     reply: Message
     objects: dict[str, object]  # primary keys, by the model's name in an address
     files: dict[str, UUID]  # attachments
-    clients: dict[str, AsyncClient]
+    clients: dict[str, Client]
 
     def path(self, route: str) -> str:
         """Return an address of the route that names these objects."""
@@ -198,12 +201,12 @@ def furnish(alice: User) -> House:
     User.objects.create_superuser("adam", password=PASSWORD, reviews=False)
     rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True, reviews=True)
     rita.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
-    clients = {"nobody": AsyncClient()} | {name: signed_in(name) for name in CAST[1:]}
+    clients = {"nobody": Client()} | {name: signed_in(name) for name in CAST[1:]}
     for name in FORMER:
         User.objects.create_superuser(name, password=PASSWORD)
         clients[name] = signed_in(name)
     User.objects.filter(username="deactivated").update(is_active=False)
-    async_to_sync(clients["signed out"].post)(reverse("account_logout"))
+    clients["signed out"].post(reverse("account_logout"))
     User.objects.get(username="deleted").delete()
     preset = Preset.start(
         alice, name=PRIVATE[0], system_prompt=PRIVATE[1], suggestions=[PRIVATE[2]]
@@ -238,9 +241,7 @@ def furnish(alice: User) -> House:
     }
     for name in ("rita", "olive"):
         reason = {"reason": "A matter"}
-        async_to_sync(clients[name].post)(
-            reverse("open-for-review", args=[conversation.pk]), reason
-        )
+        clients[name].post(reverse("open-for-review", args=[conversation.pk]), reason)
     return House(conversation, reply, objects, files, clients)
 
 
@@ -308,12 +309,11 @@ def attach_files(conversation: Conversation, prompt: Message) -> dict[str, UUID]
     return {what: one.pk for what, one in zip(files, made, strict=True)}
 
 
-def signed_in(name: str) -> AsyncClient:
-    """Sign in by the sign-in page, so that the password counts as recently entered."""
-    client = AsyncClient()
-    fields = {"login": name, "password": PASSWORD}
-    response = async_to_sync(client.post)(reverse("account_login"), fields)
-    assert response.status_code == 302, response.content.decode()
+def signed_in(name: str) -> Client:
+    """Return the browser of a person who has just entered the password and seen a page."""
+    client = Client()
+    sessions.sign_in(client, User.objects.get(username=name), confirmed=True)
+    sessions.remember_browser(client)
     return client
 
 
@@ -332,6 +332,21 @@ def rows_of(model: type[Model], cursor: CursorWrapper) -> list[Any]:
     keys = ", ".join(quoted(str(field.column)) for field in model._meta.pk_fields)
     cursor.execute(f"SELECT * FROM {quoted(model._meta.db_table)} ORDER BY {keys}")  # noqa: S608
     return list(cursor.fetchall())
+
+
+def body_of(response: HttpResponseBase) -> bytes:
+    """Return all bytes of a response, whether it streams them or not."""
+    if not response.streaming:
+        return response.content  # type: ignore[attr-defined, no-any-return]
+    if response.is_async:  # type: ignore[attr-defined]
+        # Channels would close the connection, and with it the transaction around the test.
+        with patch.object(channels.db, "close_old_connections"):
+            return async_to_sync(_join)(response.streaming_content)  # type: ignore[attr-defined]
+    return b"".join(response.streaming_content)  # type: ignore[attr-defined]
+
+
+async def _join(parts: AsyncIterable[bytes]) -> bytes:
+    return b"".join([part async for part in parts])
 
 
 def verdict(response: HttpResponseBase) -> str:

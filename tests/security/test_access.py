@@ -9,7 +9,6 @@ from contextlib import suppress
 from io import StringIO
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.http import HttpResponseBase
@@ -23,6 +22,7 @@ from tests.security.house import (
     KEYS,
     PRIVATE,
     House,
+    body_of,
     everything,
     routes,
     verdict,
@@ -338,28 +338,25 @@ test_projects, test_shared_projects and test_temporary in tests/chat, in tests/a
 tests/exports, tests/files, tests/imports, tests/library and tests/sharing."""
 
 
-async def recorded() -> int:
+def recorded() -> int:
     """Return the number of the audit log's last event."""
-    return (await AuditHead.objects.aget()).sequence
+    return AuditHead.objects.get().sequence
 
 
-async def is_recorded(name: str, house: House, path: str, since: int) -> bool:
+def is_recorded(name: str, house: House, path: str, since: int) -> bool:
     """Return whether the audit log says that this person read what others wrote: by an event after
     number `since`, or by an earlier opening of the conversation shown, which lasts."""
-    reader = await User.objects.aget(username=name)
+    reader = User.objects.get(username=name)
     readings = AuditEvent.objects.filter(actor=reader.pk, action__in=READINGS)
-    if await readings.filter(sequence__gt=since).aexists():
+    if readings.filter(sequence__gt=since).exists():
         return True
     opened = readings.filter(action="conversation.opened", target=str(house.conversation.pk))
-    return f"/review/{house.conversation.pk}/" in path and await opened.aexists()
+    return f"/review/{house.conversation.pk}/" in path and opened.exists()
 
 
-async def said(answer: HttpResponseBase) -> str:
+def said(answer: HttpResponseBase) -> str:
     """Return the whole response as text, with its headers."""
-    if not answer.streaming:
-        return f"{answer.headers}{answer.content.decode(errors='replace')}"  # type: ignore[attr-defined]
-    parts = [part async for part in answer.streaming_content]  # type: ignore[attr-defined]
-    return f"{answer.headers}{b''.join(parts).decode()}"
+    return f"{answer.headers}{body_of(answer).decode(errors='replace')}"
 
 
 def test_the_table_covers_every_address() -> None:
@@ -367,40 +364,40 @@ def test_the_table_covers_every_address() -> None:
 
 
 @pytest.mark.parametrize("name", sampled([*CAST, *FORMER], len(CAST) + 1))
-async def test_everybody_gets_what_they_may_see_and_nothing_else(house: House, name: str) -> None:
+def test_everybody_gets_what_they_may_see_and_nothing_else(house: House, name: str) -> None:
     column = CAST.index(name) if name in CAST else CAST.index("nobody")
     expected = {route: row.split()[column] for route, row in TABLE.items()}
     if name == "deactivated":
         expected["conversations/"] = "403"  # so that a page can tell this from a sign-out
-    before = await sync_to_async(everything)()
+    before = everything()
     got, read_by_others = {}, []
     for route in TABLE:
         allowances.clear()
-        since = await recorded()
-        answer = await house.clients[name].get(house.path(route))
+        since = recorded()
+        answer = house.clients[name].get(house.path(route))
         got[route] = verdict(answer)
-        page = await said(answer)
+        page = said(answer)
         assert not [key for key in KEYS if key in page], route
         if [word for word in PRIVATE if word in page] and name != "alice":
             assert name in READERS, route
-            read_by_others.append((route, await is_recorded(name, house, house.path(route), since)))
+            read_by_others.append((route, is_recorded(name, house, house.path(route), since)))
     assert got == expected
     assert not [route for route, reads in read_by_others if not reads]
     assert bool(read_by_others) == (name in READERS - {"alice"})
-    assert await sync_to_async(everything)() == before
+    assert everything() == before
 
 
 @pytest.mark.parametrize("name", ["alice", "rita", "olive"])
-async def test_an_image_is_never_cached_and_runs_no_scripts(house: House, name: str) -> None:
+def test_an_image_is_never_cached_and_runs_no_scripts(house: House, name: str) -> None:
     """The next person at the browser would find it in the cache."""
     image = house.path("replies/<uuid:pk>/images/<int:position>/")
-    answer = await house.clients[name].get(image, headers={"Range": "bytes=0-2"})
+    answer = house.clients[name].get(image, headers={"Range": "bytes=0-2"})
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/gif")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     for position in ("1", "-1", "99999999999999999999", "0.svg"):
-        other = await house.clients[name].get(image.replace("/0/", f"/{position}/"))
+        other = house.clients[name].get(image.replace("/0/", f"/{position}/"))
         assert other.status_code in (400, 404)
 
 
@@ -411,15 +408,15 @@ async def test_an_image_is_never_cached_and_runs_no_scripts(house: House, name: 
     ),
 )
 @pytest.mark.parametrize("name", ["nobody", "alice", "olive"])
-async def test_metrics_require_the_token(
+def test_metrics_require_the_token(
     house: House, monkeypatch: pytest.MonkeyPatch, name: str, said: str
 ) -> None:
     """Being signed in does not help, even as an administrator."""
     monkeypatch.setattr(settings, "CHATAPP_METRICS_TOKEN", "token")
     client = house.clients[name]
-    answer = await client.get("/metrics", headers={"Authorization": said})
+    answer = client.get("/metrics", headers={"Authorization": said})
     assert (answer.status_code, answer.content) == (401, b"")
-    answer = await client.get("/metrics", headers={"Authorization": "Bearer token"})
+    answer = client.get("/metrics", headers={"Authorization": "Bearer token"})
     assert answer.status_code == 200
     assert not [word for word in (*PRIVATE, *KEYS, "alice") if word in answer.content.decode()]
 
@@ -437,16 +434,16 @@ def test_diagnostic_commands_print_no_secrets(house: House) -> None:
 
 
 @pytest.mark.parametrize("name", sampled(["nobody", "alice", "bob", "stan", "rita", *FORMER], 6))
-async def test_a_person_who_may_not_view_may_not_post(house: House, name: str) -> None:
+def test_a_person_who_may_not_view_may_not_post(house: House, name: str) -> None:
     """Nor may anyone with read-only access change anything, or anyone but Alice what is Alice's."""
     column = CAST.index(name) if name in CAST else CAST.index("nobody")
-    before = await sync_to_async(everything)()
+    before = everything()
     for route, row in TABLE.items():
         if route in OWN or (name == "alice" and route in HERS):
             continue
         allowances.clear()
         viewed = row.split()[column]
-        posted = verdict(await house.clients[name].post(house.path(route), {"post": "yes"}))
+        posted = verdict(house.clients[name].post(house.path(route), {"post": "yes"}))
         assert posted != "200" or viewed in ("200", "302"), route
         assert route not in HERS or posted == ("in" if CAST[column] == "nobody" else "404")
-    assert await sync_to_async(everything)() == before
+    assert everything() == before

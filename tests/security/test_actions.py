@@ -14,7 +14,7 @@ import pytest
 from django.contrib.auth import SESSION_KEY
 from django.db import transaction
 from django.http import HttpResponseBase
-from django.test import AsyncClient, Client
+from django.test import Client
 from django.urls import get_resolver
 from pytest_django import Settings
 
@@ -368,7 +368,7 @@ def attempts(home: House) -> Iterator[Attempt]:
             yield Attempt(action, house, fields, rows, AuditHead.objects.get().sequence)
 
 
-def browser(clients: Mapping[str, Client | AsyncClient], name: str) -> Client:
+def browser(clients: Mapping[str, Client], name: str) -> Client:
     """Return a client with a copy of a person's cookies, unaffected by its sign-outs."""
     client = Client(headers={"host": "localhost"})
     client.cookies.update(clients[name].cookies)

@@ -17,7 +17,7 @@ from django.http import HttpResponseBase
 from chatapp.models import Message, Opening
 from tests.security import canaries, furnished
 from tests.security.canaries import FILLED, NOBODY, UNFILLED, WORD, Text, fields_of, texts
-from tests.security.house import CAST, FORMER, House
+from tests.security.house import CAST, FORMER, House, body_of
 from tests.security.test_access import HERS, OWN, TABLE, is_recorded, recorded
 
 pytestmark = pytest.mark.django_db
@@ -37,28 +37,28 @@ class Canaries:
     house: House
     words: dict[str, Text]
 
-    async def response_to(self, name: str, look: Look) -> str:
+    def response_to(self, name: str, look: Look) -> str:
         """Return what this person gets in response, and on the page it redirects to."""
         method, path, fields = look
         client = self.house.clients[name]
         if method == "get":
-            return await readable(await client.get(path, fields))
-        page = await readable(await client.post(path, fields, follow=True))
-        part = await readable(await client.post(path, fields, headers={"HX-Request": "true"}))
+            return readable(client.get(path, fields))
+        page = readable(client.post(path, fields, follow=True))
+        part = readable(client.post(path, fields, headers={"HX-Request": "true"}))
         return page + part
 
-    async def leaks(self, name: str, looks: Iterator[Look], seen: set[str]) -> list[str]:
+    def leaks(self, name: str, looks: Iterator[Look], seen: set[str]) -> list[str]:
         """Return what this person reads without permission or record; add all words to `seen`."""
         leaks = []
         for look in looks:
-            since = await recorded()
-            for word in sorted(set(WORD.findall(await self.response_to(name, look)))):
+            since = recorded()
+            for word in sorted(set(WORD.findall(self.response_to(name, look)))):
                 seen.add(word)
                 text = self.words[word]
                 if name in text.audience.freely:
                     continue
                 may = name in text.audience.if_recorded
-                if not may or not await is_recorded(name, self.house, look[1], since):
+                if not may or not is_recorded(name, self.house, look[1], since):
                     leaks.append(f"{name}: {text.field} in {look[0]} {look[1]}")
         return leaks
 
@@ -74,9 +74,9 @@ def test_every_text_field_is_known() -> None:
     assert sorted(f"{model.__name__} {name}" for model, name in texts()) == sorted(known)
 
 
-async def test_every_export_is_searched(filled: Canaries) -> None:
+def test_every_export_is_searched(filled: Canaries) -> None:
     for look in exports(filled.house):
-        response_to = [await filled.response_to(name, look) for name in ("alice", "olive")]
+        response_to = [filled.response_to(name, look) for name in ("alice", "olive")]
         assert any("attachment; filename=" in one for one in response_to), look
 
 
@@ -116,12 +116,9 @@ def looks(home: House) -> Iterator[Look]:
     yield from exports(home)
 
 
-async def readable(answer: HttpResponseBase) -> str:
+def readable(answer: HttpResponseBase) -> str:
     """Return the whole response as text, with its headers and any archive unpacked."""
-    if answer.streaming:
-        body = b"".join([part async for part in answer.streaming_content])  # type: ignore[attr-defined]
-    else:
-        body = answer.content  # type: ignore[attr-defined]
+    body = body_of(answer)
     if answer.headers.get("content-type") == "application/zip":
         packed = ZipFile(BytesIO(body))
         body = b"".join(name.encode() + packed.read(name) for name in packed.namelist())
@@ -129,14 +126,12 @@ async def readable(answer: HttpResponseBase) -> str:
 
 
 @pytest.mark.thorough
-async def test_nobody_reads_a_word_without_permission_or_record(
+def test_nobody_reads_a_word_without_permission_or_record(
     filled: Canaries,
 ) -> None:
     seen: set[str] = set()
     leaks = [
-        leak
-        for name in (*CAST, *FORMER)
-        for leak in await filled.leaks(name, looks(filled.house), seen)
+        leak for name in (*CAST, *FORMER) for leak in filled.leaks(name, looks(filled.house), seen)
     ]
     assert leaks == []
     unseen = set(fields_of(FILLED)) - {filled.words[word].field for word in seen}
@@ -146,28 +141,24 @@ async def test_nobody_reads_a_word_without_permission_or_record(
 
 
 @pytest.mark.parametrize("name", ["rita", "olive"])
-async def test_a_reviewer_reads_no_word_of_alice_without_an_opening(
-    filled: Canaries, name: str
-) -> None:
-    await Opening.objects.all().adelete()
+def test_a_reviewer_reads_no_word_of_alice_without_an_opening(filled: Canaries, name: str) -> None:
+    Opening.objects.all().delete()
     seen: set[str] = set()
     for look in looks(filled.house):
-        seen |= set(WORD.findall(await filled.response_to(name, look)))
+        seen |= set(WORD.findall(filled.response_to(name, look)))
     read = {filled.words[word] for word in seen}
     assert {text.field for text in read if name not in text.audience.freely} <= FACTS
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("names", [(*CAST[:-2], *FORMER), ("olive",), ("adam",)])
-async def test_no_response_to_a_post_leaks_a_word(filled: Canaries, names: tuple[str, ...]) -> None:
+def test_no_response_to_a_post_leaks_a_word(filled: Canaries, names: tuple[str, ...]) -> None:
     """Posts that change the house, as an administrator's may, too: so each of them has it alone."""
     leaks = [
-        leak
-        for name in names
-        for leak in await filled.leaks(name, posts(filled.house, name), set())
+        leak for name in names for leak in filled.leaks(name, posts(filled.house, name), set())
     ]
     assert leaks == []
-    assert await Message.objects.filter(conversation=filled.house.conversation).aexists()
+    assert Message.objects.filter(conversation=filled.house.conversation).exists()
 
 
 def posts(home: House, name: str) -> Iterator[Look]:

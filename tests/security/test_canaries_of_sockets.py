@@ -4,6 +4,7 @@ nor while she writes, gets replies and renames."""
 from contextlib import AsyncExitStack
 
 import pytest
+from asgiref.sync import sync_to_async
 from pytest_django import Settings
 
 from chatapp.chat.actions import ACTIONS
@@ -66,7 +67,8 @@ async def alice_goes_on(canaries: Canaries, tab: Tab, hers: Running) -> None:
     await tab.ask(**(fields | {"message": NEW}))
     await tab.until_ended()
     path = f"/c/{hers.conversation}/rename/"
-    await canaries.house.clients["alice"].post(path, {"title": RENAMED})
+    rename = sync_to_async(canaries.house.clients["alice"].post)
+    await rename(path, {"title": RENAMED})
     await tab.until(RENAMED)
     assert await Message.objects.filter(content=NEW).aexists()
 

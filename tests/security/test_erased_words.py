@@ -40,7 +40,7 @@ from chatapp.realtime.worker import worker
 from chatapp.realtime.worker.housekeeping import clean_up
 from tests.accounts.conftest import provider  # noqa: F401 - a fixture
 from tests.accounts.provider import Provider, sign_in
-from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.conftest import PASSWORD, signed_in
 from tests.security.canaries import SHAPES, texts
 from tests.support.attaching import stored_names, upload
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
@@ -221,7 +221,7 @@ class Company:
         olive.set_password(PASSWORD)
         olive.save()
         rita = User.objects.create_user("rita", password=PASSWORD, reviews=True, is_staff=True)
-        self.olives, self.ritas = confirmed(signed_in(olive)), signed_in(rita)
+        self.olives, self.ritas = signed_in(olive, confirmed=True), signed_in(rita)
 
     def join(self) -> None:
         """Join by an invitation, with an address and a name that Carol changes afterwards."""

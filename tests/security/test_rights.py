@@ -16,6 +16,7 @@ from django.test import Client
 
 from chatapp.models import ToolServer, User
 from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.support import sessions
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,9 @@ def sue(db: None) -> User:
 
 @pytest.fixture
 def stans(stan: User) -> Client:
-    return confirmed(signed_in(stan))
+    client = signed_in(stan, confirmed=True)
+    sessions.remember_browser(client)
+    return client
 
 
 def change(person: User) -> str:
@@ -161,7 +164,7 @@ def test_stored_email_addresses_are_not_in_the_admin(stans: Client) -> None:
 
 @pytest.mark.parametrize("lost", ["is_active", "is_staff", "is_superuser"])
 def test_the_last_administrator_cannot_be_demoted(olive: User, lost: str) -> None:
-    olives = confirmed(signed_in(olive))
+    olives = signed_in(olive, confirmed=True)
     page = olives.post(change(olive), fields(olive, **{lost: None})).content.decode()
     assert "This is the last account that can administer this server." in page
     assert as_stored(olive)[lost]
@@ -169,7 +172,7 @@ def test_the_last_administrator_cannot_be_demoted(olive: User, lost: str) -> Non
 
 def test_the_last_administrator_cannot_be_deleted(olive: User, otto: User, alice: User) -> None:
     User.objects.filter(pk=otto.pk).update(is_active=False)
-    olives = confirmed(signed_in(olive))
+    olives = signed_in(olive, confirmed=True)
     page = olives.post(f"{PEOPLE}{olive.pk}/delete/", {"post": "yes"})
     assert "This is the last account that can administer this server." in page.content.decode()
     every = [str(one.pk) for one in (olive, otto, alice)]
@@ -181,7 +184,7 @@ def test_the_last_administrator_cannot_be_deleted(olive: User, otto: User, alice
 
 @pytest.mark.django_db(transaction=True)
 def test_one_of_two_administrators_can_be_removed(olive: User, otto: User) -> None:
-    olives = confirmed(signed_in(olive))
+    olives = signed_in(olive, confirmed=True)
     assert olives.post(change(otto), fields(otto, is_superuser=None)).status_code == 302
     assert not as_stored(otto)["is_superuser"]
     assert olives.post(f"{PEOPLE}{otto.pk}/delete/", {"post": "yes"}).status_code == 302
@@ -195,7 +198,7 @@ def test_one_administrator_remains_if_two_demote_each_other_at_once(
     together = Barrier(2)
 
     def demote(who: User, whom: User) -> None:
-        client = confirmed(signed_in(who))
+        client = signed_in(who, confirmed=True)
         form = fields(whom, is_superuser=None)
         together.wait(20)
         try:
@@ -209,14 +212,14 @@ def test_one_administrator_remains_if_two_demote_each_other_at_once(
 
 
 def test_a_superuser_can_grant_and_revoke_roles(olive: User, alice: User) -> None:
-    olives = confirmed(signed_in(olive))
+    olives = signed_in(olive, confirmed=True)
     assert olives.post(change(alice), fields(alice, is_staff="on")).status_code == 302
     assert as_stored(alice)["is_staff"]
 
 
 def test_no_account_can_be_left_without_a_password(olive: User, alice: User) -> None:
     """There is no other way to sign in."""
-    olives = confirmed(signed_in(olive))
+    olives = signed_in(olive, confirmed=True)
     off = {"usable_password": "false", "unset-password": "", "password1": "", "password2": ""}
     olives.post(f"{PEOPLE}{olive.pk}/password/", off)
     assert User.objects.get(pk=olive.pk).check_password(PASSWORD)
@@ -224,7 +227,7 @@ def test_no_account_can_be_left_without_a_password(olive: User, alice: User) -> 
 
 def test_an_address_belongs_to_one_account(olive: User, alice: User, bob: User) -> None:
     User.objects.filter(pk=alice.pk).update(email="alice@example.org")
-    olives = confirmed(signed_in(olive))
+    olives = signed_in(olive, confirmed=True)
     page = olives.post(change(bob), fields(bob, email="Alice@example.org")).content.decode()
     assert "Another account has this email address" in page
     assert as_stored(bob)["email"] == ""

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import Client
 
 from chatapp.models import ToolServer, User
-from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.conftest import PASSWORD, signed_in
 from tests.tools.witness import ROOT, STDIO
 
 ADD = "/admin/chatapp/toolserver/add/"
@@ -28,7 +28,7 @@ def stan(db: None) -> User:
 
 @pytest.fixture
 def stans(stan: User) -> Client:
-    return confirmed(signed_in(stan))
+    return signed_in(stan, confirmed=True)
 
 
 @pytest.fixture

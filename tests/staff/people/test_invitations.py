@@ -20,7 +20,7 @@ from pytest_django import Settings
 from chatapp.accounts import links
 from chatapp.accounts.erasing import erase
 from chatapp.models import AuditEvent, Installation, Invitation, User
-from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.conftest import PASSWORD, signed_in
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -199,7 +199,7 @@ def test_an_invalid_invitation_form_creates_nothing(olives: Client, wrong: dict[
 def test_members_and_reviewers_cannot_invite(alice: User, olive: User) -> None:
     rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True, reviews=True)
     for person in (alice, rita):
-        client = confirmed(signed_in(person))
+        client = signed_in(person, confirmed=True)
         answer = client.post("/people/invitations/", {"days": 7, "uses": 1, "administers": "on"})
         assert answer.status_code == 403
     assert not Invitation.objects.exists()
@@ -290,7 +290,7 @@ def test_an_email_address_is_no_valid_username(olives: Client) -> None:
 
 def test_invitations_by_deactivated_or_erased_people_are_void(olives: Client, olive: User) -> None:
     ada = User.objects.create_superuser("ada", password=PASSWORD)
-    paths = [invite(confirmed(signed_in(ada)), uses=9) for _ in range(2)]
+    paths = [invite(signed_in(ada, confirmed=True), uses=9) for _ in range(2)]
     User.objects.filter(pk=ada.pk).update(is_active=False)
     assert stranger().post(paths[0], fields("again")).status_code == 410
     User.objects.filter(pk=ada.pk).update(is_active=True)

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from chatapp.models import Upstream, User
-from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.conftest import PASSWORD, signed_in
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -107,7 +107,7 @@ def test_only_administrators_get_suggestions(alice: User, olive: User, page: str
     path = page.format(alice.pk)
     rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True, reviews=True)
     for person in (alice, rita):
-        answer = confirmed(signed_in(person)).get(path)
+        answer = signed_in(person, confirmed=True).get(path)
         assert answer.status_code == 403
         assert "olive" not in answer.text
     assert Client(headers={"host": "localhost"}).get(path).status_code == 302

@@ -77,7 +77,7 @@ def test_a_legal_hold_prevents_erasure_and_is_shown(
 
 
 def test_the_last_administrator_cannot_erase_themselves(olive: User) -> None:
-    olives = confirmed(signed_in(olive))
+    olives = signed_in(olive, confirmed=True)
     User.objects.exclude(pk=olive.pk).filter(is_superuser=True).delete()
     answer = olives.post(ERASE, {"name": olive.username})
     assert "You are the last administrator" in answer.text

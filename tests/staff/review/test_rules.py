@@ -20,7 +20,7 @@ from chatapp.models import (
     RuleFinding,
     User,
 )
-from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.conftest import PASSWORD, signed_in
 from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin
 from tests.support.page import parse
 from tests.support.reviewer import listed_in, opened
@@ -177,7 +177,7 @@ def test_an_administrator_who_is_no_reviewer_learns_nothing_about_chats(
 ) -> None:
     conversation = begin()
     adam = User.objects.create_superuser("adam", password=PASSWORD, reviews=False)
-    adams = confirmed(signed_in(adam))
+    adams = signed_in(adam, confirmed=True)
     page = adams.get(ADD).text
     assert ">Test<" not in page
     assert "Reason for the test" not in page

@@ -4,7 +4,7 @@ import pytest
 from django.test import AsyncClient, Client
 
 from chatapp.models import Upstream, User
-from tests.conftest import confirmed, signed_in
+from tests.conftest import signed_in
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def olives(olives: Client, generations_end: None, connections_close: None) -> As
 
 @pytest.fixture
 def desk(olive: User) -> Client:
-    return confirmed(signed_in(olive))
+    return signed_in(olive, confirmed=True)
 
 
 @pytest.fixture

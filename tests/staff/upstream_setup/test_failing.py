@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from chatapp.models import Upstream, UpstreamFailure, User
 from chatapp.models.platform.calendar import day_of
-from tests.conftest import confirmed, signed_in
+from tests.conftest import signed_in
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -27,13 +27,13 @@ def told(client: Client, path: str = "/people/groups/") -> list[str]:
 
 
 def test_an_upstream_that_fails_now_is_named_once(olive: User, connected: Upstream) -> None:
-    assert told(confirmed(signed_in(olive))) == []
+    assert told(signed_in(olive, confirmed=True)) == []
     fail(connected, "unreachable", minutes=50)
     fail(connected, "unauthorized", minutes=10)
-    [words] = told(confirmed(signed_in(olive)))
+    [words] = told(signed_in(olive, confirmed=True))
     assert words.startswith("Fake refused its key, most recently on")
     Upstream.objects.update(enabled=False)
-    assert told(confirmed(signed_in(olive))) == []
+    assert told(signed_in(olive, confirmed=True)) == []
 
 
 def test_old_failures_and_those_of_one_request_are_not_shown(
@@ -41,13 +41,13 @@ def test_old_failures_and_those_of_one_request_are_not_shown(
 ) -> None:
     fail(connected, "unreachable", minutes=70)
     fail(connected, "bad_request", minutes=1)
-    assert told(confirmed(signed_in(olive))) == []
+    assert told(signed_in(olive, confirmed=True)) == []
 
 
 def test_a_failure_before_the_key_was_entered_is_not_shown(
     olive: User, connected: Upstream
 ) -> None:
-    olives = confirmed(signed_in(olive))
+    olives = signed_in(olive, confirmed=True)
     fail(connected, "unauthorized", minutes=10)
     fields = {"name": "Fake", "base_url": connected.base_url}
     olives.post(f"/settings/models/{connected.pk}/address/", fields | {"name": "Renamed"})

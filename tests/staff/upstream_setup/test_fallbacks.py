@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from chatapp.models import AuditEvent, Fallback, ModelChoice, Upstream, User
-from tests.conftest import confirmed, signed_in
+from tests.conftest import signed_in
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +16,7 @@ SPARE = "<b>Spare"
 
 @pytest.fixture
 def desk(olive: User) -> Client:
-    return confirmed(signed_in(olive))
+    return signed_in(olive, confirmed=True)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.test import AsyncClient
 
 from chatapp.models import AccessRule, AuditDetail, AuditEvent, Upstream, User
-from tests.conftest import confirmed, signed_in
+from tests.conftest import signed_in
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.page import parse
 
@@ -334,7 +334,7 @@ def test_the_key_is_kept_while_the_address_stays_on_its_server(
     olive: User, before: str, after: str, keeps: bool
 ) -> None:
     made = Upstream.objects.create(name="Team", base_url=before, api_key=SECRET)
-    client, path = confirmed(signed_in(olive)), f"/settings/models/{made.pk}/address/"
+    client, path = signed_in(olive, confirmed=True), f"/settings/models/{made.pk}/address/"
     assert "another scheme, host or port" in client.get(path).text
     page = client.post(path, {"name": "Team", "base_url": after})
     assert (page.status_code == 302) == keeps
@@ -345,7 +345,7 @@ def test_the_key_is_kept_while_the_address_stays_on_its_server(
 @pytest.mark.parametrize("address", ["host/v1", "https://host:port/v1", "https://[/v1"])
 def test_an_invalid_address_does_not_ask_for_the_key(olive: User, address: str) -> None:
     made = Upstream.objects.create(name="Team", base_url="https://host/v1", api_key=SECRET)
-    client, path = confirmed(signed_in(olive)), f"/settings/models/{made.pk}/address/"
+    client, path = signed_in(olive, confirmed=True), f"/settings/models/{made.pk}/address/"
     page = client.post(path, {"name": "Team", "base_url": address}).text
     assert "valid base URL" in page
     assert "Enter a key for this one" not in page
@@ -358,7 +358,7 @@ async def test_the_old_addresses_lead_to_the_new_ones(anyone: AsyncClient, rest:
 
 
 def test_only_one_room_is_marked_as_the_current_one(olive: User) -> None:
-    client = confirmed(signed_in(olive))
+    client = signed_in(olive, confirmed=True)
     for path, label in (("/settings/models/new/", "Models"), ("/settings/", "Settings")):
         marked = parse(client.get(path).text).find_all("nav a[aria-current=page]")
         assert [one.text.strip() for one in marked] == [label]

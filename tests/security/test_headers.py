@@ -13,6 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.security.wire import Wire
 from tests.support.live import PASSWORD, Person, Server, Site
+from tests.support.profile import scaled
 
 TOKEN = "let-prometheus-in-0123456789"
 CSP = {
@@ -53,7 +54,7 @@ def alice(site: Site) -> Person:
     return site.person()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def clients(server: Server, alice: Person, site: Site) -> Iterator[list[httpx.Client]]:
     """Clients of a stranger, a person and an administrator."""
     with server.visit() as nobody, server.visit(alice) as person, server.visit(site.olive) as olive:
@@ -111,7 +112,9 @@ def test_the_walk_finds_the_addresses() -> None:
 def test_every_page_has_them_for_everyone_and_every_method(
     clients: list[httpx.Client], address: str
 ) -> None:
-    for client, method in product(clients, ("GET", "POST")):
+    pairs = list(product(clients, ("GET", "POST")))
+    # A stranger is sent to sign in, and CSRF protection refuses all posts alike.
+    for client, method in scaled((pairs[0], pairs[3], pairs[4]), pairs):
         check(client.request(method, address))
 
 

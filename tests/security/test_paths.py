@@ -151,7 +151,8 @@ def test_no_argument_makes_a_page_fail(
 ) -> None:
     count = shape.count("{}")
     olive = cast[-1]
-    for number, odd in enumerate(ODD[:: scaled(5, 1)] if count else [""]):
+    step = scaled(10, 1)  # each shape begins with another one
+    for number, odd in enumerate(ODD[SHAPES.index(shape) % step :: step] if count else [""]):
         address = f"/{shape.replace('{}', odd)}"
         # With an argument, each person in turn; without one, all of them. Olive, who may see
         # everything, always.
@@ -298,8 +299,8 @@ def test_no_query_makes_an_administrators_page_fail(server: Watched, site: Site,
             ("conversation", "message", "x"), ("user", "x", "password"), ("", "a", "%00")
         )
     )
-    for query in (*queries(), *more, *whole):
-        address = f"/admin/{page}?{query}"
+    for query in [*queries(), *more, *whole][:: scaled(3, 1)]:
+        address = f"/{page}?{query}"
         check(server, ask(server, site.olive, address), address)
 
 

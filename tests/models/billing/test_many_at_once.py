@@ -1,9 +1,9 @@
 """Prompts in several processes at once never use the same budget twice."""
 
 import json
-import subprocess
-import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -11,18 +11,18 @@ from django.db import connection, transaction
 from chatapp.models import BudgetAccount, ModelChoice, Turn, Upstream, User
 from chatapp.models.billing.reservations import OUTPUT
 from tests.support.allowed import TEXT, WHOLE, ask, finish, limit
-from tests.support.live import ROOT, Site, child_environment
+from tests.support.live import Site, child_environment
+from tests.support.shell import Shell
 from tests.support.stored import MODEL, wait_until_somebody_waits
 
 SET_UP = """
-import django; django.setup()
 from chatapp.models import Limit, Upstream, User
 Upstream.objects.create(name="Gateway", base_url="http://gw/v1")
 User.objects.create_user("carol")
 Limit.objects.create(cap={cap}, measure="tokens", period="month")
 """
 ASK = """
-import django, json; django.setup()
+import json
 from django.conf import settings
 settings.DATABASES["default"].get("OPTIONS", {{}}).pop("pool", None)  # one connection per thread
 from concurrent.futures import ThreadPoolExecutor
@@ -48,27 +48,40 @@ with ThreadPoolExecutor(25) as pool:
     print(json.dumps(list(pool.map(ask, range(25)))))
 """
 ACCOUNT = """
-import django; django.setup()
+import json
 from chatapp.models import BudgetAccount
-print([[one.spent, one.held] for one in BudgetAccount.objects.all()])
+print(json.dumps([[one.spent, one.held] for one in BudgetAccount.objects.all()]))
 """
 
 
+@pytest.fixture
+def processes(site: Site) -> Iterator[list[Shell]]:
+    """Two processes of one installation."""
+    environment = child_environment(site.copy())
+    shells = [Shell(environment) for _ in range(2)]
+    yield shells
+    for shell in shells:
+        shell.close()
+
+
+def run_at_once(processes: list[Shell], script: str) -> list[Any]:
+    """Return what the script prints as JSON in each process."""
+    with ThreadPoolExecutor(len(processes)) as pool:
+        return list(pool.map(lambda process: json.loads(process.run(script)), processes))
+
+
 def test_of_fifty_prompts_in_two_processes_a_budget_for_ten_admits_ten(
-    site: Site,
+    processes: list[Shell],
 ) -> None:
-    environment = site.copy()
-    _python(environment, SET_UP.format(cap=10 * WHOLE)).communicate(timeout=60)
-    processes = [_python(environment, ASK.format(text=TEXT)) for _ in range(2)]
-    outputs = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
+    processes[0].run(SET_UP.format(cap=10 * WHOLE))
+    outputs = run_at_once(processes, ASK.format(text=TEXT))
     held = [one for output in outputs for one in output if one]
     assert held == [OUTPUT] * 10
-    said, _ = _python(environment, ACCOUNT).communicate(timeout=60)
-    assert json.loads(said) == [[0, 10 * WHOLE]]
+    assert json.loads(processes[0].run(ACCOUNT)) == [[0, 10 * WHOLE]]
 
 
 FALL_BACK = """
-import django, json; django.setup()
+import json
 from django.conf import settings
 settings.DATABASES["default"].get("OPTIONS", {{}}).pop("pool", None)  # one connection per thread
 from concurrent.futures import ThreadPoolExecutor
@@ -99,7 +112,6 @@ with ThreadPoolExecutor(10) as pool:
     print(json.dumps(list(pool.map(fall_back, range(10)))))
 """
 OF_EACH = """
-import django; django.setup()
 from chatapp.models import Limit, Upstream
 gateway = Upstream.objects.get()
 for model in ("m", "n"):
@@ -110,16 +122,13 @@ for model in ("m", "n"):
 
 
 def test_replies_that_fall_back_in_both_directions_at_once_keep_each_budget_exact(
-    site: Site,
+    processes: list[Shell],
 ) -> None:
-    environment = site.copy()
-    _python(environment, SET_UP.format(cap=10**9)).communicate(timeout=60)
-    _python(environment, OF_EACH).communicate(timeout=60)
-    processes = [_python(environment, FALL_BACK.format(text=TEXT)) for _ in range(2)]
-    moved = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
+    processes[0].run(SET_UP.format(cap=10**9) + OF_EACH)
+    moved = run_at_once(processes, FALL_BACK.format(text=TEXT))
     assert moved == [[True] * 10] * 2
-    said, _ = _python(environment, ACCOUNT).communicate(timeout=60)
-    assert sorted(json.loads(said)) == [[0, 10 * WHOLE], [0, 10 * WHOLE], [0, 20 * WHOLE]]
+    accounts = json.loads(processes[0].run(ACCOUNT))
+    assert sorted(accounts) == [[0, 10 * WHOLE], [0, 10 * WHOLE], [0, 20 * WHOLE]]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -147,13 +156,3 @@ def test_a_prompt_that_waits_for_a_new_account_has_locked_no_other(
         turn = asking.result()
     assert turn.reservation
     assert len(turn.reservation.holds) == 2
-
-
-def _python(environment: dict[str, str], script: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=ROOT,
-        env=child_environment(environment),
-        stdout=subprocess.PIPE,
-        text=True,
-    )

@@ -10,10 +10,12 @@ from tests.security import house as houses
 from tests.security.wire import Wire
 from tests.support.live import Server, Site
 
+TOKEN = "let-prometheus-in-0123456789"
+
 
 @pytest.fixture(scope="package")
 def server(site: Site) -> Iterator[Server]:
-    with site.server() as server:
+    with site.server(CHATAPP_METRICS_TOKEN=TOKEN) as server:
         yield server
         assert "Traceback" not in server.log
 

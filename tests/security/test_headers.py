@@ -11,11 +11,11 @@ import pytest
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from tests.security.conftest import TOKEN
 from tests.security.wire import Wire
 from tests.support.live import PASSWORD, Person, Server, Site
 from tests.support.profile import scaled
 
-TOKEN = "let-prometheus-in-0123456789"
 CSP = {
     "default-src 'none'",
     "script-src 'self'",
@@ -40,13 +40,6 @@ ON_ALL = {
 
 WITH_SECRET = ("/invitation/", "/accounts/password/new/", "/accounts/address/")
 """Links whose addresses must not leak, not even in the referrer of a style sheet request."""
-
-
-@pytest.fixture(scope="module")
-def server(site: Site) -> Iterator[Server]:
-    with site.server(CHATAPP_METRICS_TOKEN=TOKEN) as server:
-        yield server
-        assert "Traceback" not in server.log
 
 
 @pytest.fixture(scope="module")

@@ -389,8 +389,13 @@ def route_of(action: str) -> str:
 
 
 def test_the_table_covers_every_action(home: House) -> None:
-    before, takes = everything(), set()
-    for route in routes(get_resolver().url_patterns):
+    done = {  # by the next test, which sees what they change or record
+        route_of(action)
+        for action, gates in ACTIONS.items()
+        if action not in TRIED_ELSEWHERE and (gates.events or gates.event == HERS)
+    }
+    before, takes = everything(), set(done)
+    for route in set(routes(get_resolver().url_patterns)) - done:
         with undone(home):
             answer = browser(home.clients, "olive").post(home.path(route))
             if answer.status_code != HTTPStatus.METHOD_NOT_ALLOWED:

@@ -24,6 +24,10 @@ def tabs(name: str) -> int:
     return environment.number(name, 250)
 
 
+def body(name: str) -> int:
+    return environment.size(name, 2097152)
+
+
 def zone(name: str) -> str:
     return environment.zone(name, "UTC")
 
@@ -83,6 +87,10 @@ def test_a_good_value_is_read(
         (tabs, "0", 'NAME="0" is not a positive whole number, for example 250'),
         (tabs, "many", 'NAME="many" is not a positive whole number, for example 250'),
         (tabs, "²", 'NAME="²" is not a positive whole number, for example 250'),
+        *(
+            (body, wrong, f'NAME="{wrong}" is not a number of bytes, for example 2097152')
+            for wrong in ("0", "-1", "2m", "1.5")
+        ),
         *(
             (zone, wrong, f'NAME="{wrong}" is not a time zone, for example Europe/Berlin')
             for wrong in ("Berlin", "../../etc/passwd", "Europe", "/etc/localtime")

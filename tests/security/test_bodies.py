@@ -121,11 +121,10 @@ def test_an_operator_can_set_the_limit(site: Site) -> None:
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("value", ["0", "-1", "2m", "1.5"])
-def test_an_invalid_limit_prevents_the_start(tmp_path: Path, value: str) -> None:
-    environment = {"DATA_DIR": str(tmp_path), "CHATAPP_MAX_BODY_BYTES": value}
+def test_an_invalid_limit_prevents_the_start(tmp_path: Path) -> None:
+    environment = {"DATA_DIR": str(tmp_path), "CHATAPP_MAX_BODY_BYTES": "2m"}
     failed = run(environment, "manage.py", "check", check=False)
-    sentence = f'CHATAPP_MAX_BODY_BYTES="{value}" is not a number of bytes, for example 2097152'
+    sentence = 'CHATAPP_MAX_BODY_BYTES="2m" is not a number of bytes, for example 2097152'
     assert sentence in failed.stderr
 
 

@@ -201,18 +201,18 @@ def test_a_change_meanwhile_is_told_and_what_was_typed_is_kept(
     assert content(preset)["system_prompt"] == "Alice's"
 
 
-def test_ten_thousand_shared_presets_are_capped_and_searched(
+def test_many_shared_presets_are_capped_and_searched(
     bobs: Client, alice: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    many = [Preset(owner=alice, name=f"Preset {n:05}") for n in range(10_000)]
+    many = [Preset(owner=alice, name=f"Preset {n:05}") for n in range(1000)]
     Preset.objects.bulk_create(many)
     PresetGrant.objects.bulk_create(PresetGrant(target=one, level=Level.USE) for one in many)
     bobs.get("/presets/")  # the first page of a session also notes the device
     with django_assert_max_num_queries(6):
         page = bobs.get("/presets/").text
-    assert "100 of 10,000 are shown." in page
+    assert "100 of 1,000 are shown." in page
     assert page.count("Start a chat<") == 100
-    assert "Preset 07531" in bobs.get("/presets/", {"q": "07531"}).text
+    assert "Preset 00753" in bobs.get("/presets/", {"q": "00753"}).text
     assert "No preset has" in bobs.get("/presets/", {"q": "zebra"}).text
     assert "at most 100 characters" in bobs.get("/presets/", {"q": "x" * 2**11}).text
 

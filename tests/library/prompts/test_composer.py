@@ -13,6 +13,7 @@ from chatapp.library.prompts.automatic import automatic_values
 from chatapp.models import PromptGrant, RememberedValues, SavedPrompt, User
 from chatapp.models.library.sharing import Level
 from tests.support.page import parse
+from tests.support.profile import scaled
 
 pytestmark = pytest.mark.django_db
 
@@ -128,8 +129,9 @@ def test_what_is_filled_in_for_a_temporary_chat_is_not_remembered(
     assert RememberedValues.of(alice, prompt) == {"topic": "tea"}
 
 
-def test_ten_thousand_prompts_are_listed_quickly(alices: Client, alice: User, bob: User) -> None:
-    many = [{"title": f"Prompt {n}", "command": f"p{n}", "text": "x" * 300} for n in range(10_000)]
+def test_thousands_of_prompts_are_listed_quickly(alices: Client, alice: User, bob: User) -> None:
+    count = scaled(2000, 10_000)
+    many = [{"title": f"Prompt {n}", "command": f"p{n}", "text": "x" * 300} for n in range(count)]
     for start in range(0, len(many), 50):
         SavedPrompt.start_all(bob, many[start : start + 50])
     PromptGrant.objects.bulk_create(
@@ -137,6 +139,6 @@ def test_ten_thousand_prompts_are_listed_quickly(alices: Client, alice: User, bo
     )
     started = perf_counter()
     rows = json.loads(alices.get("/prompts/index/").content)
-    assert len(rows) == 10_000
-    assert perf_counter() - started < 5
-    assert "200 of 10,000 are shown" in alices.get("/prompts/").text.replace("\u202f", ",")
+    assert len(rows) == count
+    assert perf_counter() - started < count / 2000
+    assert f"200 of {count:,} are shown" in alices.get("/prompts/").text.replace("\u202f", ",")

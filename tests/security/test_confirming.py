@@ -46,6 +46,13 @@ FORMS = [
     "user/{alice}/delete/",
 ]
 
+BY_SCRIPTS: list[dict[str, str]] = [
+    {"Sec-Fetch-Mode": "cors"},
+    {"Sec-Fetch-Mode": "same-origin"},
+    {"Sec-Fetch-Mode": "no-cors"},
+    {"HX-Request": "true"},
+]
+
 
 def counts() -> list[int]:
     return [model.objects.count() for model in (ToolServer, Upstream, User)]
@@ -121,15 +128,6 @@ def test_a_post_before_the_password_is_not_replayed_after_it(late: Client) -> No
     assert not ToolServer.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Sec-Fetch-Mode": "cors"},
-        {"Sec-Fetch-Mode": "same-origin"},
-        {"Sec-Fetch-Mode": "no-cors"},
-        {"HX-Request": "true"},
-    ],
-)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_script_changes_nothing_even_after_the_password(
     olives: Client,
@@ -137,13 +135,13 @@ def test_a_script_changes_nothing_even_after_the_password(
     connected: Upstream,
     alice: User,
     form: str,
-    headers: dict[str, str],
 ) -> None:
     keys = {"wiki": wiki.pk, "upstream": connected.pk, "alice": alice.pk}
     path = "/admin/chatapp/" + form.format(**keys)
     before = counts()
     fields = {"post": "yes", "username": "alice", "password1": NEW, "password2": NEW, **FORM}
-    assert olives.post(path, fields, headers=headers).status_code == 403
+    for headers in BY_SCRIPTS:
+        assert olives.post(path, fields, headers=headers).status_code == 403
     assert counts() == before
     wiki.refresh_from_db()
     assert wiki.name == "old"

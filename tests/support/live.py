@@ -176,9 +176,12 @@ class Site:
         """Return a server that still waits for its first account, not started yet."""
         return Server(self._numbered("server", self._empty) | environment)
 
-    def copy(self) -> dict[str, str]:
-        """Return the environment of a new data directory and database that servers may share."""
-        return self._numbered("server", self._peopled)
+    def copy(self, environment: dict[str, str] | None = None) -> dict[str, str]:
+        """Return the environment of a new data directory and database that servers may share.
+
+        They are copied from another installation, which no process uses, or from the template.
+        """
+        return self._numbered("server", environment or self._peopled)
 
     def nothing(self) -> dict[str, str]:
         """Return the environment of an installation that does not exist yet."""
@@ -201,7 +204,7 @@ class Site:
         (target / "static").symlink_to((source / "static").readlink())
         for path in source.glob("chatapp.sqlite3*"):
             shutil.copy(path, target)
-        if source.name == "peopled":  # the secret key signs their sessions
+        if source.name != "empty":  # the secret key signs the sessions of people
             shutil.copy(source / "secret_key", target)
 
     def _postgres_database(self, template: dict[str, str] | None) -> str:

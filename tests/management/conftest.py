@@ -8,7 +8,7 @@ from tests.management.archives import MAKE_CONVERSATION
 from tests.support.live import Server, Site, run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def installation(site: Site) -> Server:
     """An installation that has a recording."""
     server = site.server()
@@ -18,13 +18,13 @@ def installation(site: Site) -> Server:
     return server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def conversation(installation: Server) -> str:
     """The path of a conversation of Olive's with a running reply."""
     return run(installation.environment, "-c", MAKE_CONVERSATION).stdout.strip()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def archive(
     installation: Server, conversation: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:

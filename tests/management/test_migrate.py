@@ -10,9 +10,11 @@ from chatapp.db.locks import only_one_process
 from tests.support.live import ROOT, Site, child_environment, run
 from tests.support.program import WAIT_SECONDS
 
+# It logs as the app does, but needs no models, which take most of the time of a start.
 LOCKED = """
-import django
-django.setup()
+from django.conf import settings
+from django.utils.log import configure_logging
+configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
 from chatapp.db.locks import only_one_process
 with only_one_process("test"):
     print("inside", flush=True)

@@ -1,6 +1,7 @@
 """`manage.py serve` as a process, used by clients that know only its pages."""
 
 import asyncio
+import socket
 import sqlite3
 import stat
 import subprocess
@@ -13,7 +14,10 @@ from uuid import uuid4
 import httpx
 import psycopg
 import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pytest_django import Settings
 
+from tests.management import Printed
 from tests.support.fake_upstream import (
     FakeUpstream,
     Pause,
@@ -36,7 +40,6 @@ from tests.support.live import (
     run,
 )
 from tests.support.page import Page, parse
-from tests.support.profile import sampled
 from tests.support.program import WAIT_SECONDS
 from tests.support.visitor import Visitor, ending_of, open_socket, visit
 
@@ -304,12 +307,11 @@ async def test_sigterm_saves_the_running_reply_and_exits_with_0(
             await visitor.socket.wait_closed()
             assert visitor.socket.close_code == 1012  # the page reconnects
         assert await asyncio.to_thread(server.wait) == 0
-        server.start()
-        with server.visit(alice) as client:
-            page = Page(client.get(visitor.path).text)
-        assert page.reply().attributes["data-ending"] == "interrupted"
-        assert page.region("answer").strip() == "Half of"
-        assert "a restart of the server" in page.reply().text
+    assert visitor.page.region("answer").strip() == "Half of"
+    assert "a restart of the server" in visitor.page.reply().text
+    assert contents(server, "SELECT content FROM chatapp_message WHERE ending = 'interrupted'") == [
+        "Half of "
+    ]
 
 
 async def test_a_reply_may_finish_in_time_after_sigterm(
@@ -336,18 +338,17 @@ async def test_a_reply_may_finish_in_time_after_sigterm(
 
 
 async def test_after_a_crash_the_next_start_saves_the_reply_as_shown(
-    site: Site, upstream: FakeUpstream, alice: Person
+    trusting: Server, shared_upstream: FakeUpstream, alice: Person
 ) -> None:
-    with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
-        async with half_a_reply(server, upstream, alice) as (visitor, _request):
-            server.kill()
-        server.start()
-        with server.visit(alice) as client:
-            page = Page(client.get(visitor.path).text)
-        assert page.reply().attributes["data-ending"] == "interrupted"
-        assert page.region("answer").strip() == "Half of"
-        assert "tokens, estimated" in page.reply().text
-        assert list((server.data_dir / "journal").glob("*/*")) == []
+    async with half_a_reply(trusting, shared_upstream, alice) as (visitor, _request):
+        trusting.kill()
+    trusting.start()
+    with trusting.visit(alice) as client:
+        page = Page(client.get(visitor.path).text)
+    assert page.reply().attributes["data-ending"] == "interrupted"
+    assert page.region("answer").strip() == "Half of"
+    assert "tokens, estimated" in page.reply().text
+    assert list((trusting.data_dir / "journal").glob("*/*")) == []
 
 
 @pytest.mark.thorough
@@ -386,15 +387,17 @@ def contents(server: Server, query: str) -> list[str]:
         return [row[0] for row in connection.execute(query)]
 
 
-def test_the_printed_link_creates_the_first_administrator_once(
-    site: Site, upstream: FakeUpstream
-) -> None:
-    with (
-        site.empty_server(OPENAI_BASE_URL=upstream.base_url) as server,
-        server.visit() as client,
-    ):
-        link = urlsplit(server.wait_for(r"once: (\S+)")[1])
-        assert f"{link.scheme}://{link.netloc}" == server.url
+@pytest.fixture(scope="module")
+def new(site: Site) -> Iterator[Server]:
+    """A server without people or an upstream, which serves the demo, too."""
+    with site.empty_server(HOST="127.0.0.2") as server:
+        yield server
+
+
+def test_the_printed_link_creates_the_first_administrator_once(new: Server) -> None:
+    with new.visit() as client:
+        link = urlsplit(new.wait_for(r"once: (\S+)")[1])
+        assert f"{link.scheme}://{link.netloc}" == new.url
         assert client.get(f"/setup/{'0' * 32}/").status_code == 404
         form = parse(client.get(link.path).text).find("form", method="post")
         names = {e.attributes.get("name") for e in form.find_all("input")}
@@ -404,21 +407,21 @@ def test_the_printed_link_creates_the_first_administrator_once(
         made = client.post(
             link.path,
             data=fields | {"csrfmiddlewaretoken": token},
-            headers={"referer": server.url},
+            headers={"referer": new.url},
         )
         assert (made.status_code, made.headers["location"]) == (302, "/")
         assert client.get("/").status_code == 200
         assert client.get("/admin/").status_code == 200
         again = client.get(link.path)
         assert (again.status_code, again.headers["location"]) == (302, "/")
-        with server.visit() as stranger:
+        with new.visit() as stranger:
             assert stranger.get(link.path).status_code == 302
             token = stranger.get("/accounts/login/", follow_redirects=True).cookies["csrftoken"]
             fields |= {"username": "eve", "csrfmiddlewaretoken": token}
-            stranger.post(link.path, data=fields, headers={"referer": server.url})
+            stranger.post(link.path, data=fields, headers={"referer": new.url})
             assert stranger.get("/").headers["location"].startswith("/accounts/login/")
-    assert contents(server, "SELECT username FROM chatapp_user") == ["ada"]
-    assert server.log.count("Create the first account") == 1
+    assert contents(new, "SELECT username FROM chatapp_user") == ["ada"]
+    assert new.log.count("Create the first account") == 1
 
 
 @pytest.mark.thorough
@@ -499,31 +502,27 @@ def test_a_bad_setting_stops_the_start_with_a_sentence(
     assert "sk-secret" not in output
 
 
-@pytest.mark.parametrize("upstream_url", sampled(["", "http://127.0.0.1:9/v1"]))
-def test_a_port_in_use_is_reported_in_a_sentence(
-    site: Site, patient: Server, upstream_url: str
-) -> None:
-    port = str(urlsplit(patient.url).port)
-    second = site.server(OPENAI_BASE_URL=upstream_url, PORT=port)
-    failed = run(second.environment, "manage.py", "serve", check=False)
-    assert failed.returncode == 1
-    assert f"127.0.0.1:{port} can't be listened on" in failed.stderr
-    assert "Traceback" not in failed.stdout + failed.stderr
+@pytest.mark.django_db
+@pytest.mark.parametrize("upstream_url", ["", "http://127.0.0.1:9/v1"])
+def test_a_port_in_use_is_reported_in_a_sentence(settings: Settings, upstream_url: str) -> None:
+    settings.OPENAI_BASE_URL = upstream_url
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        settings.HOST, settings.PORT = other.getsockname()
+        with pytest.raises(ImproperlyConfigured, match=r"can't be listened on.* Set PORT"):
+            Printed("serve")
 
 
-@pytest.mark.server
-@pytest.mark.parametrize("how", sampled([["--workers", "2"], []]))
-def test_several_workers_without_redis_are_refused(tmp_path: Path, how: list[str]) -> None:
-    environment = {"DATA_DIR": str(tmp_path), "REDIS_URL": "", "WORKERS": "2"}
-    failed = run(environment, "manage.py", "serve", *how, check=False)
-    assert failed.returncode == 1
-    assert "2 workers need Redis to communicate. Set REDIS_URL" in failed.stderr
+@pytest.mark.parametrize("how", [["--workers", "2"], []])
+def test_several_workers_without_redis_are_refused(settings: Settings, how: list[str]) -> None:
+    settings.REDIS_URL, settings.WORKERS = "", 1 if how else 2
+    failed = Printed("serve", *how)
+    assert failed.status == 1
+    assert "2 workers need Redis to communicate. Set REDIS_URL" in failed.problem
 
 
-@pytest.mark.server
-def test_zero_workers_are_refused(tmp_path: Path) -> None:
-    failed = run({"DATA_DIR": str(tmp_path)}, "manage.py", "serve", "--workers=0", check=False)
-    assert (failed.returncode, "give 1 or more" in failed.stderr) == (1, True)
+def test_zero_workers_are_refused() -> None:
+    failed = Printed("serve", "--workers=0")
+    assert (failed.status, "give 1 or more" in failed.problem) == (1, True)
 
 
 @pytest.mark.thorough
@@ -552,27 +551,21 @@ def test_it_serves_on_an_ipv6_address(site: Site, upstream: FakeUpstream) -> Non
 # The demo
 
 
-@pytest.fixture(scope="module")
-def demo(site: Site) -> Iterator[Server]:
-    with site.server(HOST="0.0.0.0", ALLOWED_HOSTS="127.0.0.1") as server:  # noqa: S104
-        server.url = server.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
-        yield server
-
-
 @pytest.mark.thorough
-async def test_the_demo_answers_if_no_upstream_is_set(demo: Server, alice: Person) -> None:
-    async with visit(demo, alice) as visitor:
-        await visitor.send("How do I connect a provider?")
-        await visitor.until_says("OPENAI_BASE_URL")
-        assert await visitor.until_ended() == "complete"
-        assert "demo" in visitor.page.region("answer").lower()
-        assert visitor.page.reply().find_all(data_usage="reported")
+async def test_the_demo_answers_if_no_upstream_is_set(site: Site, alice: Person) -> None:
+    with site.server() as server:
+        async with visit(server, alice) as visitor:
+            await visitor.send("How do I connect a provider?")
+            await visitor.until_says("OPENAI_BASE_URL")
+            assert await visitor.until_ended() == "complete"
+            assert "demo" in visitor.page.region("answer").lower()
+            assert visitor.page.reply().find_all(data_usage="reported")
 
 
-def test_the_demo_listens_only_on_loopback_and_requires_its_key(demo: Server) -> None:
-    page_port = urlsplit(demo.url).port
-    listening = listeners(demo.pid)
-    assert {address for address, port in listening if port == page_port} == {"0.0.0.0"}  # noqa: S104
+def test_the_demo_listens_only_on_loopback_and_requires_its_key(new: Server) -> None:
+    page_port = urlsplit(new.url).port
+    listening = listeners(new.pid)
+    assert {address for address, port in listening if port == page_port} == {"127.0.0.2"}
     [(address, port)] = [(a, p) for a, p in listening if p != page_port]
     assert address == "127.0.0.1"
     answer = httpx.get(f"http://127.0.0.1:{port}/v1/models", trust_env=False)

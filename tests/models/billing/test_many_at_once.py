@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -15,16 +16,20 @@ from tests.support.live import Site, child_environment
 from tests.support.shell import Shell
 from tests.support.stored import MODEL, wait_until_somebody_waits
 
+ONE_CONNECTION_PER_THREAD = """
+from django.conf import settings
+settings.DATABASES["default"].get("OPTIONS", {}).pop("pool", None)
+"""
 SET_UP = """
-from chatapp.models import Limit, Upstream, User
+from chatapp.models import BudgetAccount, Limit, Upstream, User
+for model in (BudgetAccount, Limit, User, Upstream):
+    model.objects.all().delete()
 Upstream.objects.create(name="Gateway", base_url="http://gw/v1")
 User.objects.create_user("carol")
 Limit.objects.create(cap={cap}, measure="tokens", period="month")
 """
 ASK = """
 import json
-from django.conf import settings
-settings.DATABASES["default"].get("OPTIONS", {{}}).pop("pool", None)  # one connection per thread
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from uuid import UUID
@@ -48,42 +53,39 @@ with ThreadPoolExecutor(25) as pool:
     print(json.dumps(list(pool.map(ask, range(25)))))
 """
 ACCOUNT = """
-import json
 from chatapp.models import BudgetAccount
-print(json.dumps([[one.spent, one.held] for one in BudgetAccount.objects.all()]))
+print([[one.spent, one.held] for one in BudgetAccount.objects.all()])
 """
 
 
-@pytest.fixture
-def processes(site: Site) -> Iterator[list[Shell]]:
-    """Two processes of one installation."""
+@pytest.fixture(scope="module")
+def shells(site: Site) -> Iterator[list[Shell]]:
+    """Two processes that share a database."""
     environment = child_environment(site.copy())
-    shells = [Shell(environment) for _ in range(2)]
-    yield shells
-    for shell in shells:
-        shell.close()
+    with closing(Shell(environment)) as first, closing(Shell(environment)) as second:
+        for shell in (first, second):
+            shell.run(ONE_CONNECTION_PER_THREAD)
+        yield [first, second]
 
 
-def run_at_once(processes: list[Shell], script: str) -> list[Any]:
-    """Return what the script prints as JSON in each process."""
-    with ThreadPoolExecutor(len(processes)) as pool:
-        return list(pool.map(lambda process: json.loads(process.run(script)), processes))
+def run_in_both(shells: list[Shell], script: str) -> list[Any]:
+    """Run a script in two processes at once; return what each printed, as JSON."""
+    with ThreadPoolExecutor(2) as pool:
+        return [json.loads(printed) for printed in pool.map(lambda it: it.run(script), shells)]
 
 
 def test_of_fifty_prompts_in_two_processes_a_budget_for_ten_admits_ten(
-    processes: list[Shell],
+    shells: list[Shell],
 ) -> None:
-    processes[0].run(SET_UP.format(cap=10 * WHOLE))
-    outputs = run_at_once(processes, ASK.format(text=TEXT))
+    shells[0].run(SET_UP.format(cap=10 * WHOLE))
+    outputs = run_in_both(shells, ASK.format(text=TEXT))
     held = [one for output in outputs for one in output if one]
     assert held == [OUTPUT] * 10
-    assert json.loads(processes[0].run(ACCOUNT)) == [[0, 10 * WHOLE]]
+    assert json.loads(shells[0].run(ACCOUNT)) == [[0, 10 * WHOLE]]
 
 
 FALL_BACK = """
 import json
-from django.conf import settings
-settings.DATABASES["default"].get("OPTIONS", {{}}).pop("pool", None)  # one connection per thread
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from uuid import UUID
@@ -122,13 +124,15 @@ for model in ("m", "n"):
 
 
 def test_replies_that_fall_back_in_both_directions_at_once_keep_each_budget_exact(
-    processes: list[Shell],
+    shells: list[Shell],
 ) -> None:
-    processes[0].run(SET_UP.format(cap=10**9) + OF_EACH)
-    moved = run_at_once(processes, FALL_BACK.format(text=TEXT))
-    assert moved == [[True] * 10] * 2
-    accounts = json.loads(processes[0].run(ACCOUNT))
-    assert sorted(accounts) == [[0, 10 * WHOLE], [0, 10 * WHOLE], [0, 20 * WHOLE]]
+    shells[0].run(SET_UP.format(cap=10**9) + OF_EACH)
+    assert run_in_both(shells, FALL_BACK.format(text=TEXT)) == [[True] * 10] * 2
+    assert sorted(json.loads(shells[0].run(ACCOUNT))) == [
+        [0, 10 * WHOLE],
+        [0, 10 * WHOLE],
+        [0, 20 * WHOLE],
+    ]
 
 
 @pytest.mark.django_db(transaction=True)

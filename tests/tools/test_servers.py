@@ -76,6 +76,15 @@ async def server(reached_by: HttpEndpoint | Command) -> AsyncIterator[McpServer]
         yield server
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def mortal(witness: Witness) -> AsyncIterator[McpServer]:
+    """A command that tests end; it begins again with the next call."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "sk-very-secret")
+        async with connected(settings_of(command(witness))) as server:
+            yield server
+
+
 async def failure_of(awaitable: Any) -> str:
     with pytest.raises(ServerFailed) as failed:
         await awaitable
@@ -145,13 +154,15 @@ async def test_cancelling_a_call_cancels_only_that_call_at_the_server(
 
 
 async def test_a_call_that_takes_too_long_is_cancelled_at_the_server(
-    reached_by: HttpEndpoint | Command, witness: Witness
+    server: McpServer,
+    reached_by: HttpEndpoint | Command,
+    witness: Witness,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with connected(settings_of(reached_by)) as server:
-        await server.call("echo", {"text": "connected"})
-        server.settings = settings_of(reached_by, seconds=0.5)
-        failure = await failure_of(server.call("slow", {"name": "c"}))
-        await witness.until("cancelled c")
+    await server.call("echo", {"text": "connected"})
+    monkeypatch.setattr(server, "settings", settings_of(reached_by, seconds=0.5))
+    failure = await failure_of(server.call("slow", {"name": "c"}))
+    await witness.until("cancelled c")
     assert "did not answer within 0.5 seconds" in failure
     assert "The tool may or may not have run." in failure
 
@@ -168,31 +179,25 @@ async def test_closing_ends_running_calls(
 
 
 async def test_a_command_that_dies_is_reported_with_its_stderr_and_restarted(
-    witness: Witness,
+    mortal: McpServer,
 ) -> None:
-    async with connected(settings_of(command(witness))) as server:
-        failure = await failure_of(server.call("die", {}))
-        assert "disconnected (Segmentation fault, more or less)" in failure
-        assert (await server.call("echo", {"text": "back"})).text == "back"
+    failure = await failure_of(mortal.call("die", {}))
+    assert "disconnected (Segmentation fault, more or less)" in failure
+    assert (await mortal.call("echo", {"text": "back"})).text == "back"
 
 
-async def test_a_command_that_ends_between_calls_is_restarted(witness: Witness) -> None:
-    async with connected(settings_of(command(witness))) as server:
-        await server.call("echo", {"text": "hello"})
-        connection = present(server.connection)
-        os.kill(int((await server.call("pid", {})).text), signal.SIGKILL)
-        async with asyncio.timeout(WAIT_SECONDS):
-            while connection.is_usable:  # noqa: ASYNC110 - there is no event to wait for
-                await asyncio.sleep(0.01)
-        assert (await server.call("echo", {"text": "back"})).text == "back"
+async def test_a_command_that_ends_between_calls_is_restarted(mortal: McpServer) -> None:
+    await mortal.call("echo", {"text": "hello"})
+    connection = present(mortal.connection)
+    os.kill(int((await mortal.call("pid", {})).text), signal.SIGKILL)
+    async with asyncio.timeout(WAIT_SECONDS):
+        while connection.is_usable:  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.01)
+    assert (await mortal.call("echo", {"text": "back"})).text == "back"
 
 
-async def test_a_command_does_not_inherit_the_apps_environment(
-    witness: Witness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    async with connected(settings_of(command(witness))) as server:
-        names = (await server.call("environment", {})).text.split()
+async def test_a_command_does_not_inherit_the_apps_environment(mortal: McpServer) -> None:
+    names = (await mortal.call("environment", {})).text.split()
     assert "WITNESS" in names
     assert "OPENAI_API_KEY" not in names
 

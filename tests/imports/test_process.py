@@ -5,91 +5,97 @@ import json
 import os
 import re
 import time
+from collections.abc import Iterator
 from html import unescape
 from signal import SIGKILL
 from typing import Any
 
 import httpx
+import pytest
 
 from chatapp.realtime.worker.jobs import BROKEN
 from tests.imports.uploading import many
-from tests.support.live import Site
+from tests.support.live import Person, Server, Site
 from tests.support.program import WAIT_SECONDS
 
 CHATS = 400
 COUNTED = """
-import django, json
-django.setup()
-from chatapp.models import Conversation, Import, Message
-job = Import.objects.get()
-print(json.dumps([Conversation.objects.count(), Message.objects.count(), job.result["chats"]]))
+import json
+from chatapp.models import Import, Message
+job = Import.objects.get(user__username="{0.username}")
+messages = Message.objects.filter(conversation__user=job.user)
+print(json.dumps([job.user.conversations.count(), messages.count(), job.result["chats"]]))
 """
-
-INDEXED = """
-import django
-django.setup()
+UNTIL = """
+import time
 from chatapp.models import Message
-print(Message.objects.exclude(indexed_at=None).count())
-"""
+messages = Message.objects.filter(conversation__user__username="{0.username}")
+give_up_at = time.monotonic() + WAIT_SECONDS
+while not messages.filter({1}).count() >= {2}:
+    assert time.monotonic() < give_up_at
+    time.sleep(0.02)
+""".replace("WAIT_SECONDS", str(WAIT_SECONDS))
 
 
-def test_a_killed_import_goes_on_and_stores_each_chat_once(site: Site) -> None:
+@pytest.fixture(scope="module")
+def server(site: Site) -> Iterator[Server]:
     with site.server() as server:
-        alice = site.person()
-        with server.visit(alice) as client:
-            path = uploaded(client, json.dumps(many(CHATS)).encode())
-            until(client, path, lambda told: told["has_ended"])
-            posted(client, f"{path}start/")
-            until(client, path, lambda told: 0 < (told["percent"] or 0) < 100)
-            server.kill()
-            stored = json.loads(server.run(COUNTED))
-            assert 0 < stored[0] < CHATS
-            server.start()
-        with server.visit(alice) as client:
-            until(client, path, lambda told: told["has_ended"] and told["state"] == "done")
-        assert json.loads(server.run(COUNTED)) == [CHATS, 2 * CHATS, CHATS]
+        yield server
 
 
-def test_an_import_that_is_stopped_goes_on_elsewhere(site: Site) -> None:
-    with site.server() as server:
-        alice = site.person()
-        with server.visit(alice) as client:
-            path = uploaded(client, json.dumps(many(CHATS)).encode())
-            until(client, path, lambda told: told["has_ended"])
-            posted(client, f"{path}start/")
-            until(client, path, lambda told: 0 < (told["percent"] or 0) < 100)
-            server.stop()
-            server.start()
-        with server.visit(alice) as client:
-            until(client, path, lambda told: told["has_ended"] and told["state"] == "done")
-        assert json.loads(server.run(COUNTED)) == [CHATS, 2 * CHATS, CHATS]
+@pytest.fixture
+def alice(site: Site) -> Person:
+    return site.person()
 
 
-def test_the_process_that_imports_also_indexes(site: Site) -> None:
-    with site.server() as server, server.visit(site.person()) as client:
-        path = uploaded(client, json.dumps(many(CHATS)).encode())
-        until(client, path, lambda told: told["has_ended"])
-        posted(client, f"{path}start/")
-        until(client, path, lambda told: 0 < (told["percent"] or 0) < 100)
-        server.pause()
-        give_up_at = time.monotonic() + WAIT_SECONDS
-        while json.loads(server.run(INDEXED)) != 2 * CHATS:
-            assert time.monotonic() < give_up_at
-        server.resume()
+def test_an_import_outlives_servers_and_stores_and_indexes_each_chat_once(
+    server: Server, alice: Person
+) -> None:
+    with server.visit(alice) as client:
+        path = begun(client)
+        server.stop()
+    before = counted(server, alice)
+    assert 0 < before[0] < CHATS
+    server.start()
+    server.run(UNTIL.format(alice, "", before[1] + 1))
+    server.kill()
+    stored = counted(server, alice)
+    assert before[0] < stored[0] < CHATS
+    server.start()
+    server.run(UNTIL.format(alice, "", stored[1] + 1))
+    server.pause()  # so that only the process that imports can index
+    server.run(UNTIL.format(alice, "indexed_at__isnull=False", 2 * CHATS))
+    server.resume()
+    with server.visit(alice) as client:
         until(client, path, lambda told: told["has_ended"] and told["state"] == "done")
+    assert counted(server, alice) == [CHATS, 2 * CHATS, CHATS]
 
 
-def test_an_import_fails_with_a_sentence_if_its_process_is_killed(site: Site) -> None:
-    with site.server() as server, server.visit(site.person()) as client:
-        path = uploaded(client, json.dumps(many(CHATS)).encode())
-        until(client, path, lambda told: told["has_ended"])
-        posted(client, f"{path}start/")
-        until(client, path, lambda told: 0 < (told["percent"] or 0) < 100)
+def counted(server: Server, person: Person) -> list[int]:
+    """Count the stored chats and messages, and the chats that the import reports."""
+    counts: list[int] = json.loads(server.run(COUNTED.format(person)))
+    return counts
+
+
+def test_an_import_fails_with_a_sentence_if_its_process_is_killed(
+    server: Server, alice: Person
+) -> None:
+    with server.visit(alice) as client:
+        path = begun(client)
         pids = re.findall(r"Background jobs run in process (\d+)", server.log)
         os.kill(int(pids[-1]), SIGKILL)
         until(client, path, lambda told: told["state"] == "failed")
         assert BROKEN in unescape(client.get(path).text)
         server.wait_for(r"The process for background jobs ended with -9")
+
+
+def begun(client: httpx.Client) -> str:
+    """Begin to import many chats, and wait until some are stored; return the import's address."""
+    path = uploaded(client, json.dumps(many(CHATS)).encode())
+    until(client, path, lambda told: told["has_ended"])
+    posted(client, f"{path}start/")
+    until(client, path, lambda told: 0 < (told["percent"] or 0) < 100)
+    return path
 
 
 def uploaded(client: httpx.Client, data: bytes) -> str:

@@ -44,14 +44,20 @@ def person(site: Site) -> Person:
 
 
 @pytest.fixture(scope="module")
-def server(site: Site, shared: FakeUpstream) -> Iterator[Server]:
+def shared_server(site: Site, shared: FakeUpstream) -> Iterator[Server]:
     with site.server(OPENAI_BASE_URL=shared.base_url, CHATAPP_DRAIN_SECONDS="0.1") as server:
         yield server
 
 
+@pytest.fixture
+def server(shared_server: Server) -> Server:
+    """A server that runs, even if an earlier test stopped it."""
+    return shared_server if shared_server.is_running else shared_server.start()
+
+
 @pytest.fixture(scope="module")
-def secret(server: Server, person: Person) -> str:
-    return server.run(MAKE_TOKEN.format(person.username)).strip()
+def secret(shared_server: Server, person: Person) -> str:
+    return shared_server.run(MAKE_TOKEN.format(person.username)).strip()
 
 
 def asked(secret: str, **more: Any) -> dict[str, Any]:
@@ -139,7 +145,6 @@ def test_a_server_that_stops_ends_streams_with_an_error(
         assert "restarting" in json.loads(last.removeprefix("data: "))["error"]["message"]
     server.process.wait()
     assert endings(server)[len(before) :] == ["interrupted"]
-    server.start()
 
 
 def memory_of(server: Server) -> float:

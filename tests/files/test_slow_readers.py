@@ -15,7 +15,7 @@ from tests.security.test_bodies import Hasty
 from tests.support.live import Person, Server, Site
 from tests.support.program import WAIT_SECONDS
 
-MEGABYTES = 100
+MEGABYTES = 40
 STORE = """
 import tempfile
 from io import BytesIO
@@ -52,7 +52,7 @@ def hasty(site: Site) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def big(server: Server, alice: Person) -> str:
-    """The path of a file of 100 MB."""
+    """The path of a file of 40 MB, much more than connections buffer."""
     return stored(server, alice)
 
 

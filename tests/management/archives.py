@@ -16,8 +16,7 @@ from tests.support.live import run
 KEY = "sk-very-secret"
 REPORT = "5a7f8b3c-0000-4000-8000-000000000001"  # an attachment
 MAKE_CONVERSATION = f"""
-import django, uuid
-django.setup()
+import uuid
 from chatapp.models import Attachment, Conversation, Message, StoredFile, Upstream, User
 upstream = Upstream.objects.create(name="Kept", base_url="http://127.0.0.1:9/v1", api_key="{KEY}")
 chat = Conversation(user=User.objects.get(username="olive"), title="Kept")

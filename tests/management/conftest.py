@@ -1,5 +1,7 @@
 """An installation to back up, its archive, and an empty installation."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -9,19 +11,21 @@ from tests.support.live import Server, Site, run
 
 
 @pytest.fixture(scope="package")
-def installation(site: Site) -> Server:
-    """An installation that has a recording."""
+def installation(site: Site) -> Iterator[Server]:
+    """An installation that has a recording; its server does not run, but runs scripts."""
     server = site.server()
     recording = server.data_dir / "recordings" / "one.jsonl"
     recording.parent.mkdir()
     recording.write_text("{}\n")
-    return server
+    with ExitStack() as stack:
+        stack.push(server)
+        yield server
 
 
 @pytest.fixture(scope="package")
 def conversation(installation: Server) -> str:
     """The path of a conversation of Olive's with a running reply."""
-    return run(installation.environment, "-c", MAKE_CONVERSATION).stdout.strip()
+    return installation.run(MAKE_CONVERSATION).strip()
 
 
 @pytest.fixture(scope="package")

@@ -17,10 +17,18 @@ from tests.management.archives import (
     connected,
     refusal,
     restore,
+    tables,
 )
 from tests.support.live import Server, Site, run
 from tests.support.page import Page
 
+RESTORE = """
+from django.core.management import CommandError, call_command
+try:
+    call_command("restore", {!r})
+except CommandError as error:
+    print(error)
+"""
 SHOW = """
 import django
 django.setup()
@@ -91,8 +99,10 @@ def test_a_failed_restore_leaves_nothing_behind(
     refusal(empty, altered(archive, tmp_path / "bad.zip", truncate))
 
 
-def test_an_installation_with_data_is_refused(site: Site, archive: Path) -> None:
-    error = refusal(site.server().environment, archive)
+def test_an_installation_with_data_is_refused(installation: Server, archive: Path) -> None:
+    before = tables(installation.environment)
+    error = installation.run(RESTORE.format(str(archive)))
+    assert tables(installation.environment) == before
     assert "This installation is not empty (rows: " in error
     assert "in chatapp_user" in error
 

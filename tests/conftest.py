@@ -1,5 +1,6 @@
 """The cast: Alice and Bob chat, Olive is the administrator; one scripted upstream answers."""
 
+import gc
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -64,6 +65,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         kinds.mark(item)
     profile.deselect_thorough(config, items)
+    # Idle workers take over another's last tests, and would start a browser and servers for these.
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector ten thousand tests."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(

@@ -9,6 +9,7 @@ import { fetchDialog } from "./fetched-dialogs.js";
 import { conversation } from "./page.js";
 import { follow, lead, refresh } from "./panel-models.js";
 import { tell } from "./toast.js";
+import "./typed-meanwhile.js";
 import { OURS } from "./untrusted-html.js";
 
 const FAILED = "The settings couldn't be loaded. Try again in a moment.";
@@ -49,8 +50,8 @@ function show(isShown) {
   if (!panel()) return;
   panel().hidden = !isShown;
   opener().setAttribute("aria-expanded", isShown);
-  if (isShown) panel().focus();
-  else opener().focus();
+  if (!isShown) opener().focus();
+  else if (!panel().contains(document.activeElement)) panel().focus();
 }
 
 document.addEventListener("click", async ({ target }) => {

@@ -90,6 +90,24 @@ def test_a_panel_that_is_closed_while_its_styles_load_stays_closed(desk: Desk) -
     expect(panel).to_be_focused()
 
 
+def test_what_is_typed_while_the_styles_of_the_panel_load_is_kept(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
+    styles: list[Route] = []
+    desk.context.route(re.compile("/chat-settings.*css"), lambda route: styles.append(route))
+    tab = desk.open()
+    with tab.page.expect_request(re.compile("/chat-settings.*css")):
+        field = open_panel(tab).get_by_label("System prompt")
+    field.fill("Answer in rhymes.")
+    styles[0].continue_()
+    expect(tab.page.locator("#settings-opener")).to_have_attribute("aria-expanded", "true")
+    expect(field).to_be_focused()
+    script(upstream)
+    tab.ask("Why?")
+    tab.expect_ending("complete")
+    assert sent(upstream)["messages"][0]["content"] == "Answer in rhymes."
+
+
 def test_another_preset_is_shown_at_once_in_every_tab(
     desk: Desk, server: Server, alice: Person, upstream: FakeUpstream
 ) -> None:
@@ -141,6 +159,29 @@ def test_settings_of_a_new_chat_survive_a_reload(
     assert (body["temperature"], body["logprobs"]) == (0.3, True)
     fresh = desk.open()
     expect(open_panel(fresh).get_by_label("System prompt")).to_have_value("")
+
+
+def test_what_is_typed_while_the_panel_is_drawn_again_is_kept(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    """The server draws it again when the list of models arrives."""
+    panel = open_panel(tab)
+    held: list[Route] = []
+    tab.page.route("**/chat-settings/*", lambda route: held.append(route))
+    panel.get_by_label("System prompt").fill("Answer in rhymes.")
+    with tab.page.expect_request("**/chat-settings/*"):
+        tab.page.evaluate("document.dispatchEvent(new Event('chat:models'))")
+    panel.get_by_label("Temperature").fill("0.3")
+    drawn = panel.element_handle()
+    held[0].continue_()
+    tab.page.wait_for_function("(panel) => !panel.isConnected", arg=drawn)
+    expect(panel.get_by_label("Temperature")).to_have_value("0.3")
+    script(upstream)
+    tab.ask("Why?")
+    tab.expect_ending("complete")
+    body = sent(upstream)
+    assert body["messages"][0]["content"] == "Answer in rhymes."
+    assert body["temperature"] == 0.3
 
 
 def open_panel(tab: Tab) -> Any:

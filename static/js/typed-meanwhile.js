@@ -1,0 +1,33 @@
+// Keeps what is typed into the panel of a chat's settings while the server draws it again.
+
+const FIELDS = ":is(input, textarea, select):not([type=hidden], [hx-trigger])";
+
+const panel = () => document.getElementById("chat-settings");
+const shownModel = () => panel().querySelector("[name=settings_of]")?.value;
+const fields = () => [...panel().querySelectorAll(FIELDS)];
+const values = () => new Map(fields().map(({ name, value }) => [name, value]));
+
+let asked = null; // the panel's values when its next version was asked for
+let late = new Map(); // those that have changed since
+let model; // whose settings they are
+
+document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
+  if (ctx.target?.id === "chat-settings") asked = values();
+});
+
+document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
+  if (ctx.target?.id !== "chat-settings" || !asked) return;
+  late = new Map([...values()].filter(([name, value]) => asked.get(name) !== value));
+  model = shownModel();
+  asked = null;
+});
+
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (target.id !== "chat-settings" || shownModel() !== model) return;
+  for (const field of fields()) {
+    if (!late.has(field.name)) continue;
+    field.value = late.get(field.name);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  late.clear();
+});

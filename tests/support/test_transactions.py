@@ -1,7 +1,9 @@
 """The guard over the app's transactions."""
 
+import importlib.util
 import types
 from collections.abc import Callable
+from pathlib import Path
 
 import jinja2
 import pytest
@@ -69,6 +71,14 @@ def test_short_transactions_and_those_of_tests_are_not(request: pytest.FixtureRe
         begin(lambda: query(1))
         act_in_transaction(lambda: make_password("secret"))
         make_password("secret")
+
+
+def test_an_import_from_a_folder_that_has_changed_is_not(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    with transactions.kept_short(request.node):
+        begin(lambda: importlib.util.find_spec("no_such_module"))
 
 
 def test_the_longest_transactions_are_listed_first(request: pytest.FixtureRequest) -> None:

@@ -239,11 +239,18 @@ def _find_name() -> str | None:
 
 
 def _notice_event(event: str, arguments: tuple[Any, ...]) -> None:
-    if not (_thread.running and event in EVENTS):
+    if not (_thread.running and event in EVENTS) or _imports():
         return
     example = str(arguments[0]) if arguments else event
     if not any(part in example for part in READ_ONCE):
         _thread.running.slow.setdefault(EVENTS[event], example)
+
+
+def _imports() -> bool:
+    """Return whether Python itself raised the event, which lists folders that have changed."""
+    frame = inspect.currentframe()
+    caller = frame and frame.f_back and frame.f_back.f_back
+    return caller is not None and caller.f_code.co_filename.startswith("<frozen importlib")
 
 
 def _noticed(function: Callable[..., Any], what: str) -> Callable[..., Any]:

@@ -15,9 +15,9 @@ REPLIES = 200
 async def measure(quick: bool) -> list[Row]:
     batches, tokens = (3, 100) if quick else (10, 300)
     with serving() as app:
-        idle, peak, *after = await _taken(app, batches, tokens)
+        idle, peak, *after = await _measure_mib(app, batches, tokens)
     with limiting() as limit:
-        limit_idle, limit_peak, _ = await _taken(limit, 1, tokens)
+        limit_idle, limit_peak, _ = await _measure_mib(limit, 1, tokens)
     growth = after[-1] / after[0] - 1
     return [
         Pair([idle], [limit_idle]).at_most("memory idle, one page open", "MiB", 0, bar=IDLE_MIB),
@@ -33,17 +33,17 @@ async def measure(quick: bool) -> list[Row]:
     ]
 
 
-async def _taken(server: Server, batches: int, tokens: int) -> list[float]:
+async def _measure_mib(server: Server, batches: int, tokens: int) -> list[float]:
     """Return MiB idle, at the peak of the first replies, and after each batch."""
     async with Browser.signed_in(server) as browser:
         await (await browser.open_tab()).socket.is_open
         mib = [server.resident_mib()]
         peak = Peak(server)
         await stream_at_once(browser, REPLIES, tokens)
-        mib += [peak.stop(), await _settled(server)]
+        mib += [peak.stop(), await _measure_settled_mib(server)]
         for _ in range(batches - 1):
             await stream_at_once(browser, REPLIES, tokens)
-            mib.append(await _settled(server))
+            mib.append(await _measure_settled_mib(server))
         return mib
 
 
@@ -65,6 +65,6 @@ class Peak:
             await asyncio.sleep(0.1)
 
 
-async def _settled(server: Server) -> float:
+async def _measure_settled_mib(server: Server) -> float:
     await asyncio.sleep(2)
     return server.resident_mib()

@@ -15,7 +15,7 @@ SVG = {"svg": "http://www.w3.org/2000/svg"}
 
 
 def rows_of(name: str) -> list[Row]:
-    """Return two rows for each figure, one of which misses its bar; the first is a headline."""
+    """Return a row that meets its bar and may be a headline, and a row that misses its bar."""
     label = f"{name} one, {page.HEADLINES.get(name, 'no headline')}"
     met = Row(label, "1.5 ms", "≤ 3 ×", True, "0.5", 3.0, point_of(name))
     return [met, Row(f"{name} two", "7 MiB", "≤ 5 MiB", False)]

@@ -7,29 +7,30 @@ from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_chat_settings import open_panel, script, sent
 from tests.support.fake_upstream import MODEL, FakeUpstream
 
-REFUSAL = "Unsupported parameter: 'temperature' is not supported with this model."
+# The server remembers what its model refused, and other tests ask the same model: they set temperature.
+REFUSAL = "Unsupported parameter: 'top_p' is not supported with this model."
 
 
 def test_a_refused_parameter_is_left_out_with_one_click(desk: Desk, upstream: FakeUpstream) -> None:
     tab = desk.open()
-    open_panel(tab).get_by_label("Temperature").fill("0.3")
+    open_panel(tab).get_by_label("Top p").fill("0.3")
     upstream.fail(400, {"error": {"message": REFUSAL, "type": "invalid_request_error"}})
     tab.ask("Why?")
     tab.expect_ending("failed")
-    assert sent(upstream)["temperature"] == 0.3
+    assert sent(upstream)["top_p"] == 0.3
     alert = tab.reply.get_by_role("alert")
-    expect(alert).to_contain_text(f"{MODEL} doesn't accept temperature. Your message is kept.")
+    expect(alert).to_contain_text(f"{MODEL} doesn't accept top_p. Your message is kept.")
     expect(alert).to_contain_text(REFUSAL)
     expect_accessible(tab.page)
     script(upstream, "Because.")
-    retry = tab.reply.get_by_role("button", name="Retry without temperature")
+    retry = tab.reply.get_by_role("button", name="Retry without top_p")
     retry.focus()
     tab.page.keyboard.press("Enter")
     expect(tab.reply).to_contain_text("Because.")
     expect(tab.reply).to_contain_text("2 / 2")
     tab.expect_ending("complete")
-    assert "temperature" not in sent(upstream)
+    assert "top_p" not in sent(upstream)
     script(upstream)
     tab.ask("And?")
     tab.expect_ending("complete")
-    assert "temperature" not in sent(upstream)
+    assert "top_p" not in sent(upstream)

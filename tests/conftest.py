@@ -2,7 +2,7 @@
 
 import gc
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -60,11 +60,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         session.config.stash[loop_seconds] = machine.loop_seconds()
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m deselects by the markers
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)  # marks before -m deselects, and sorts after pytest-django
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None]:
     for item in items:
         kinds.mark(item)
     profile.deselect_thorough(config, items)
+    yield
     # Idle workers take over another's last tests, and would start a browser and servers for these.
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 

@@ -22,7 +22,8 @@ document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
   asked = null;
 });
 
-document.addEventListener("htmx:after:settle", ({ target }) => {
+// Not after it has settled: a prompt may be sent before that.
+document.addEventListener("htmx:before:settle", ({ target }) => {
   if (target.id !== "chat-settings" || shownModel() !== model) return;
   for (const field of fields()) {
     if (!late.has(field.name)) continue;

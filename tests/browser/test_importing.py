@@ -69,9 +69,11 @@ def test_a_stopped_upload_says_how_to_go_on_and_keeps_the_focus(
     parts = f"{server.url}/imports/files/*/part/"
     page.route(parts, lambda route: None)  # never answered
     upload, stop = (page.get_by_role("button", name=name) for name in ("Upload", "Stop"))
-    upload.press("Enter")
+    with page.expect_request(parts):
+        upload.press("Enter")
     expect(stop).to_be_focused()
-    stop.press("Enter")
+    with page.expect_event("requestfailed"):  # or `unroute` would let the part arrive
+        stop.press("Enter")
     expect(page.get_by_role("alert")).to_have_text(
         "You have stopped the upload. Choose Upload to go on where it stopped."
     )

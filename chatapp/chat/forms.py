@@ -267,19 +267,19 @@ class ForkForm(MessageForm):
 
 
 class LeaveOutForm(AskForm):
-    """Don't send the oldest part of a branch any more: up to `message`, or as much as needed.
+    """Don't send the oldest part of a branch any more: up to `up_to`, or as much as needed.
 
     `parent` is the last message of the branch.
     """
 
     conversation = forms.UUIDField()
     parent = forms.UUIDField(required=False)
-    message = forms.UUIDField(required=False)
+    up_to = forms.UUIDField(required=False)
 
     @property
     def parsed(self) -> LeaveOut:
         clean = self.cleaned_data
-        return LeaveOut(clean["conversation"], clean["parent"], clean["model"], clean["message"])
+        return LeaveOut(clean["conversation"], clean["parent"], clean["model"], clean["up_to"])
 
 
 class SendAgainForm(MessageForm):

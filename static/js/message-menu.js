@@ -58,8 +58,8 @@ function retryWith(isFit) {
 }
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { message: { values } } }) => {
-  const isToHere = values.action === "leave_out" && "message" in values;
-  if (isToHere || ["fork", "delete"].includes(values.action)) values.message = opener.dataset.about;
+  if (["fork", "delete"].includes(values.action)) values.message = opener.dataset.about;
+  if (values.up_to === "") values.up_to = opener.dataset.about;
   if (values.action === "retry" && !values.reply) {
     Object.assign(values, { reply: opener.dataset.about, model });
   }

@@ -1,10 +1,13 @@
 """The socket's forms: what they accept, and the values they return."""
 
+import json
 from uuid import uuid4
 
 import pytest
+from django.test import Client
 from pytest_django import Settings
 
+from chatapp.chat.actions import ACTIONS
 from chatapp.chat.forms import (
     Decision,
     DecisionForm,
@@ -16,6 +19,7 @@ from chatapp.chat.forms import (
     WatchForm,
 )
 from chatapp.models import ModelChoice, Prompt, Retry
+from tests.support.page import parse
 
 MODEL = ModelChoice(1, "m")
 HERE, THERE, PROMPT = uuid4(), uuid4(), uuid4()
@@ -145,3 +149,16 @@ def test_errors_of_one_message_do_not_affect_the_next() -> None:
     assert right.is_valid()
     assert set(wrong.errors) == {"conversation", "message"}
     assert right["message"].errors == []
+
+
+@pytest.mark.django_db
+def test_no_button_of_the_composer_takes_its_fields_for_its_own(alices: Client) -> None:
+    """A button in a form sends the form's fields, such as the text in the message box."""
+    composer = parse(alices.get("/").text).find("form", id="composer")
+    buttons = [one.attributes for one in composer.walk() if "hx-vals" in one.attributes]
+    actions = [json.loads(attributes["hx-vals"])["action"] for attributes in buttons]
+    assert "leave_out" in actions
+    for action in actions:
+        own, composers = ACTIONS[action].form.base_fields, PromptForm.base_fields
+        for name in own.keys() & composers.keys():
+            assert type(own[name]) is type(composers[name]), (action, name)

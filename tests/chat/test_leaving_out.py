@@ -73,7 +73,7 @@ async def test_what_is_left_out_is_marked_in_every_tab_and_not_sent(
     async with Tab(alices) as other:
         await other.send(action="watch", conversation=here(talk)["conversation"])
         await other.until("And on Mars?")
-        await tab.send(action="leave_out", message=str(talk[1].pk), **here(talk))
+        await tab.send(action="leave_out", up_to=str(talk[1].pk), **here(talk))
         for one in (tab, other):
             shown = await one.until(GREY)
             assert shown.index("And at night?") < shown.index(GREY) < shown.index("And on Mars?")
@@ -115,7 +115,7 @@ async def test_a_summary_is_stored_shown_and_booked(
 async def test_a_summary_can_be_edited(
     tab: Tab, upstream: FakeUpstream, talk: list[Message]
 ) -> None:
-    await tab.send(action="leave_out", message=str(talk[1].pk), **here(talk))
+    await tab.send(action="leave_out", up_to=str(talk[1].pk), **here(talk))
     await tab.until(GREY)
     cut = await ContextCut.objects.aget()
     await tab.send(action="edit_summary", cut=str(cut.pk), summary="Only <b>this</b>.")

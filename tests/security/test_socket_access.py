@@ -58,7 +58,7 @@ class Running:
             "delete": ({"message": self.prompt}, NOT_HERE),
             "restore": ({"message": self.prompt}, NOT_HERE),
             "fork": ({"message": self.prompt}, NOT_HERE),
-            "leave_out": (here | {"message": self.reply}, NOT_HERE),
+            "leave_out": (here | {"up_to": self.reply}, NOT_HERE),
             "send_again": ({"cut": self.cut}, NOT_HERE),
             "edit_summary": ({"cut": self.cut, "summary": "Mine"}, NOT_HERE),
             "summarise": (here | {"parent": self.reply, "by": self.model}, NOT_HERE),

@@ -100,7 +100,8 @@ async def chat_with_a_preset(site: Installation, ann: Browser) -> None:
         rename(ann, tab, "Verse")
         await ask(tab, "Gute Nacht")
         reply = list_messages(site, "Verse")[1][0]
-        await act(tab, "leave_out", message=reply, conversation=find_chat(site, "Verse"))
+        up_to = {"up_to": reply, "message": reply}  # its name until 2026-11-29
+        await act(tab, "leave_out", conversation=find_chat(site, "Verse"), **up_to)
         await tab.until(lambda: tab.page.root.find_all("section", class_="context-cut"))
 
 

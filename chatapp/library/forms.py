@@ -1,5 +1,6 @@
 """Forms that prompts and presets have in common."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -22,6 +23,11 @@ class ItemForm(forms.Form):
     def content(self) -> dict[str, Any]:
         """The content of the item, once valid."""
         raise NotImplementedError
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What the person should know about the content, once it is saved."""
+        return ()
 
     def store(self) -> dict[str, Any]:
         """Return the content, after storing what it refers to. Raises `Refused`.

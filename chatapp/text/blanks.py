@@ -74,6 +74,12 @@ def blanks_of(text: str) -> list[Blank]:
     return list(dict.fromkeys(part for part in parse(text) if isinstance(part, Blank)))
 
 
+def find_mistakes(text: str) -> list[str]:
+    """Return each of what is in double braces once, without a backslash, and is no blank."""
+    found = (one[0] for one in _BLANK.finditer(text) if not one[1] and _blank(one[2]) is None)
+    return list(dict.fromkeys(found))
+
+
 def has_more_blanks_than(most: int, text: str) -> bool:
     """Return whether the text has more than so many blanks, without parsing all of a longer one."""
     names: set[str] = set()

@@ -1,6 +1,7 @@
 """Forms of saved prompts. Each error is a sentence that says the limit or what to do."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
 from django import forms
@@ -14,11 +15,16 @@ from chatapp.models.library.prompts import (
     MAX_TITLE_LENGTH,
     validate_command,
 )
-from chatapp.text.blanks import Blank, Kind, has_more_blanks_than
+from chatapp.text.blanks import Blank, Kind, find_mistakes, has_more_blanks_than
 from chatapp.text.multiline import MultilineField
 from chatapp.text.one_line import OneLine
 
 MAX_VALUE_LENGTH = 20_000  # characters in a blank
+MAX_REMARKS = 3
+NO_BLANK = (
+    "“{}” isn't a blank, so it is sent as it stands. A choice is written "
+    "{{{{tone|formal, casual}}}}; “Blanks” on this page lists the others."
+)
 
 
 class PromptForm(ItemForm):
@@ -67,6 +73,11 @@ class PromptForm(ItemForm):
         if has_more_blanks_than(MAX_BLANKS, text):
             raise forms.ValidationError(f"A prompt has at most {MAX_BLANKS} blanks.")
         return text
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        mistakes = find_mistakes(self.cleaned_data["text"])[:MAX_REMARKS]
+        return [NO_BLANK.format(shorten(one, 80)) for one in mistakes]
 
     @property
     def content(self) -> dict[str, str]:

@@ -5,6 +5,7 @@ from django.test import Client
 
 from chatapp.models import RememberedValues, SavedPrompt, User
 from chatapp.models.library.sharing import Level
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
 
@@ -50,6 +51,20 @@ def test_the_list_is_searched_by_title_and_command(
         assert ("Stand-up" in alices.get("/prompts/", {"q": query}).text) == found
     assert "No prompt has “<span" in alices.get("/prompts/", {"q": "zebra"}).text
     assert "at most 100 characters" in alices.get("/prompts/", {"q": "x" * 2000}).text
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_what_only_looks_like_a_blank_is_saved_and_told(
+    alices: Client, prompt: SavedPrompt, is_new: bool
+) -> None:
+    address = "/prompts/new/" if is_new else path(prompt)
+    text = "{{tone:friendly|formal}} {{topic}} {{#if}} " + r"\{{#if}}"
+    entered = {"title": "Tone", "text": text, "opened": "1"}
+    page = parse(alices.post(address, entered, follow=True).text).text
+    assert "Saved." in page
+    assert "“{{tone:friendly|formal}}” isn't a blank" in page
+    assert page.count("isn't a blank") == 2
+    assert SavedPrompt.objects.get(title="Tone").text == text
 
 
 @pytest.mark.parametrize(

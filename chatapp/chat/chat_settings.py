@@ -51,21 +51,25 @@ def of_new_chat(request: HttpRequest) -> HttpResponse:
 def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The panel of a stored chat. What it saves applies from the next prompt on.
 
-    With `preset` in the query, it shows the content of that preset, not saved yet; with `show`,
-    the fields of another model.
+    With `take` in the query, what the chosen preset has replaces what is set. With `show`, the
+    panel has the fields of another model, and nothing is saved.
     """
     assert isinstance(request.user, User)
     conversation = thread_views.own(request, pk)
     if request.method == "GET":
-        return _panel(request, conversation, _with_preset(request, ChatSettings.of(conversation)))
+        return _panel(request, conversation, ChatSettings.of(conversation))
     form = SettingsForm(request.POST)
     with transaction.atomic():
         settings = ChatSettings.of(Conversation.held(request.user, pk))
         before = settings.digest
-        chosen = _chosen_preset(request.user, request.POST.get("preset", ""))
-        number = number_of(request.POST.get("version", ""))
-        settings.preset_version = _version(chosen, number) if chosen else None
-        is_valid = _apply(form, settings, request.user)
+        if "take" in request.GET:
+            settings = _with_preset(request, settings)
+            is_valid = True
+        else:
+            chosen = _chosen_preset(request.user, request.POST.get("preset", ""))
+            number = number_of(request.POST.get("version", ""))
+            settings.preset_version = _version(chosen, number) if chosen else None
+            is_valid = _apply(form, settings, request.user)
         is_saved = is_valid and "show" not in request.GET
         if is_saved:
             settings.store()
@@ -134,7 +138,7 @@ def _names(offered: Mapping[ModelChoice, Upstream], settings: ChatSettings) -> d
     """Return whose settings can be shown, by the model's value, with its name."""
     names = {"": "All models"}
     for model, upstream in offered.items():
-        name = upstream.named_models.get(model.name) or model.name
+        name = upstream.display_names.get(model.name) or model.name
         if name in names.values():
             name = f"{name} ({upstream.name})"
         names[str(model)] = name
@@ -195,7 +199,7 @@ def _panel(
         "form": form or SettingsForm.of(content.instructions, content.sent_parameters),
         "composer": conversation is None,
         "is_saved": is_saved,
-        "is_unsaved": is_unsaved or "preset" in request.GET,
+        "is_unsaved": is_unsaved,
         "has_memory": bool(Memory.instructions_of(request.user.pk)),
     }
     if conversation and is_saved:

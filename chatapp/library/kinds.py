@@ -68,6 +68,10 @@ class Kind(ABC, Generic[Item]):
     def form(self, user: User, data: Any, item: Item | None = None) -> ItemForm:
         """Return the form for an item, or for a new one."""
 
+    def initial(self, user: User, query: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return what the query fills in of the form for a new item."""
+        return {}
+
     def read_context(self, user: User, item: Item, may_read: bool) -> Mapping[str, Any]:
         """Return what the page shows of an item that the person may not change."""
         return {}

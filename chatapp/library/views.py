@@ -54,6 +54,7 @@ def items(request: HttpRequest, kind: Kind[Any]) -> HttpResponse:
 def create(request: HttpRequest, kind: Kind[Any]) -> HttpResponse:
     assert isinstance(request.user, User)
     form = kind.form(request.user, request.POST if request.method == "POST" else None)
+    form.initial.update(kind.initial(request.user, request.GET))
     if form.is_valid():
         try:
             with transaction.atomic():
@@ -61,7 +62,7 @@ def create(request: HttpRequest, kind: Kind[Any]) -> HttpResponse:
         except Refused as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, kind.created)
+            _tell(request, kind.created, form)
             return redirect(kind.name, made.pk)
     return kind.render(request, "form", {"form": form, "item": None})
 
@@ -86,9 +87,15 @@ def item(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
         return kind.render(request, "read", context | {**shown})
     form = kind.form(request.user, request.POST if is_posted else None, found)
     if form.is_valid() and _is_changed(request, found, form):
-        messages.success(request, kind.changed)
+        _tell(request, kind.changed, form)
         return redirect(kind.name, pk)
     return kind.render(request, "form", context | {"form": form})
+
+
+def _tell(request: HttpRequest, done: str, form: ItemForm) -> None:
+    messages.success(request, done)
+    for remark in form.remarks:
+        messages.warning(request, remark)
 
 
 def _is_changed(request: HttpRequest, item: Versioned, form: ItemForm) -> bool:

@@ -1,13 +1,14 @@
 // Opens and closes the panel with a chat's settings. Loaded by static/js/lazy.js.
 //
 // In a new chat the panel's fields belong to the composer, so closing only hides it. Once that chat is
-// stored, its own panel takes its place. The panel follows what is chosen at the composer and saved in other
-// tabs; while it has changes that are not saved, only the composer's controls.
+// stored, its own panel takes its place, which saves itself. It follows what is chosen at the composer and
+// saved in other tabs; while one types into it, only the composer's controls.
 
 import { moveToPanel, touched } from "./draft-settings.js";
 import { fetchDialog } from "./fetched-dialogs.js";
 import { conversation } from "./page.js";
 import { follow, lead, refresh } from "./panel-models.js";
+import { isSaving, save } from "./settings-saving.js";
 import { tell } from "./toast.js";
 import "./typed-meanwhile.js";
 import { OURS } from "./untrusted-html.js";
@@ -40,7 +41,7 @@ async function load() {
 }
 
 function catchUp() {
-  if (!panel() || !conversation() || panel().dataset.digest === holder().dataset.digest) return;
+  if (!panel() || !conversation() || isSaving() || panel().dataset.digest === holder().dataset.digest) return;
   if ("unsaved" in panel().dataset) follow();
   else if (panel().hidden) panel().remove();
   else htmx.ajax("GET", address(), { target: "#chat-settings", swap: "outerHTML" }).catch(() => {});
@@ -48,6 +49,7 @@ function catchUp() {
 
 function show(isShown) {
   if (!panel()) return;
+  if (!isShown) save();
   panel().hidden = !isShown;
   opener().setAttribute("aria-expanded", isShown);
   if (!isShown) opener().focus();

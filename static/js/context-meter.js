@@ -70,7 +70,7 @@ function draw() {
   button.dataset.level = share > 100 ? "over" : share >= NEAR ? "near" : "";
   button.style.setProperty("--filled", `${Math.min(share, 100)}%`);
   const shown = share > 999 ? "999+" : share;
-  button.querySelector("span").textContent = `${shown} %`;
+  button.querySelector("span").textContent = `${shown}%`;
   button.setAttribute("aria-label", `Context: about ${shown} percent filled`);
   document.dispatchEvent(new Event("chat:filled"));
 }

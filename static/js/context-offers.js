@@ -28,7 +28,7 @@ function show() {
   const name = model()?.text.trim() ?? "";
   const text = percent > 100
     ? `With the next prompt, this chat is probably too long for ${name}.`
-    : `With the next prompt, this chat fills about ${percent} % of the context of ${name}.`;
+    : `With the next prompt, this chat fills about ${percent}% of the context of ${name}.`;
   if (isNear && note().hidden) announce(text);
   note().hidden = !isNear;
   if (isNear) document.getElementById("context-note-text").textContent = text;

@@ -57,6 +57,11 @@ export function reopen() {
   if (!takesMessages()) htmx.process(app, true);
 }
 
+// Keeps a message from being sent, in a promise that its `htmx:ws:before:message:outgoing` waits for.
+export function cancelMessage(detail) {
+  detail.cancelled = true;
+}
+
 // Sends a message again that a lost socket may have swallowed. hx-ws only queues what it has not sent;
 // `message` there is the object from `htmx:ws:before:message:outgoing`.
 export function sendAgain(message) {

@@ -80,6 +80,8 @@ function giveBack() {
   if (!edited) box().focus();
 }
 
+document.addEventListener("chat:unsent", () => pending && giveBack());
+
 // Returns a prompt to the box, or an edit to its editor. Sent again unchanged, it keeps its id and is
 // stored once.
 export function putBack(id, text, edited, attached) {

@@ -38,18 +38,21 @@ def test_settings_hold_from_the_first_prompt_and_can_be_changed(
     body = sent(upstream)
     assert body["messages"][0] == {"role": "system", "content": "Answer in rhymes."}
     assert body["temperature"] == 0.3
-    panel.get_by_role("button", name="Save").wait_for()
+    expect(panel).to_contain_text("Changes are saved as you make them")
     panel.get_by_label("Temperature").fill("9")
-    panel.get_by_role("button", name="Save").click()
+    tab.ask("And?")
     expect(panel.get_by_role("alert")).to_have_text("Temperature must be a number from 0 to 2.")
+    expect(
+        tab.page.get_by_text("Nothing was sent: the chat settings have a mistake.")
+    ).to_be_visible()
+    expect(tab.message).to_have_value("And?")
     expect_accessible(tab.page)
     panel.get_by_label("Temperature").fill("1")
     panel.get_by_label("System prompt").fill("Answer plainly.")
-    panel.get_by_role("button", name="Save").click()
-    expect(panel.get_by_role("status")).to_contain_text("Saved.")
     script(upstream)
     tab.ask("And?")
     tab.expect_ending("complete")
+    expect(panel.get_by_role("status")).to_have_text("Saved")
     assert sent(upstream)["messages"][0]["content"] == "Answer plainly."
     tab.reply.get_by_label("About this reply").click()
     tab.reply.get_by_role("button", name="Show request").click()
@@ -120,13 +123,11 @@ def test_another_preset_is_shown_at_once_in_every_tab(
     panel = open_panel(tab)
     panel.get_by_label("Preset").select_option("Poet")
     expect(panel.get_by_label("System prompt")).to_have_value("Rhyme.")
-    panel.get_by_role("button", name="Save").click()
     for one in (tab, beside):
         expect(one.page.get_by_title("This chat's preset")).to_have_text("Poet")
     expect_accessible(tab.page)
     panel.get_by_label("Preset").select_option("None")
     expect(panel.get_by_label("System prompt")).to_have_value("")
-    panel.get_by_role("button", name="Save").click()
     for one in (tab, beside):
         expect(one.page.get_by_title("This chat's preset")).to_be_hidden()
 

@@ -7,7 +7,7 @@ from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_chat_settings import open_panel, script, sent
 from tests.support.fake_upstream import MODEL, FakeUpstream
 
-# The server remembers what its model refused, and other tests ask the same model: they set temperature.
+# The server remembers what its model refused, and other tests send the same model a temperature.
 REFUSAL = "Unsupported parameter: 'top_p' is not supported with this model."
 
 

@@ -44,7 +44,7 @@ def chat(alice: User, gateway: Upstream) -> Conversation:
 
 def test_settings_are_saved_and_shown_again(alices: Client, chat: Conversation) -> None:
     path = f"/c/{chat.pk}/settings/"
-    assert "Saved." in alices.post(path, SET).text
+    assert ">Saved<" in alices.post(path, SET).text
     settings = ChatSettings.of(chat)
     assert (settings.instructions, settings.sent_parameters) == ("Rhyme.", {"temperature": 0.5})
     shown = alices.get(path).text
@@ -323,8 +323,9 @@ def test_a_chat_is_given_a_preset_and_departs_from_it(
     alices: Client, chat: Conversation, poet: Preset
 ) -> None:
     path, named = f"/c/{chat.pk}/settings/", {"preset": str(poet.pk)}
-    assert "Rhyme." in alices.get(path, named).text
-    assert ChatSettings.of(chat).preset is None  # not saved yet
+    page = alices.post(f"{path}?take=on", {**named, "system_prompt": "Mine."}).text
+    assert "Rhyme." in page
+    assert "Mine." not in page
     alices.post(path, {**named, "version": "1", "system_prompt": "Rhyme."})
     settings = ChatSettings.of(chat)
     assert (settings.preset, settings.departs) == (poet, False)
@@ -332,10 +333,10 @@ def test_a_chat_is_given_a_preset_and_departs_from_it(
     assert "Changed for this chat." in page
     poet.change(poet.owner, 1, system_prompt="Speak plainly.")
     assert "This preset has been changed since." in alices.get(path).text
-    newest = alices.get(path, named).text
+    newest = alices.post(f"{path}?take=on", named).text
     assert "Speak plainly." in newest
     assert 'name="version" value="2"' in newest
-    alices.post(path, {"preset": "", "system_prompt": ""})
+    alices.post(f"{path}?take=on", {"preset": ""})
     assert not ChatSettings.objects.exists()
 
 
@@ -412,7 +413,7 @@ def test_what_was_typed_is_kept_when_another_model_is_shown(
     assert 'value="0.5"' in page
     fields = {"draft": hidden(page, "draft"), "settings_of": second, "show_of": second}
     page = alices.post(path, {**several, **SET, **fields, "temperature": "0.9"}).text
-    assert "Saved." in page
+    assert ">Saved<" in page
     settings = ChatSettings.of(chat)
     assert (settings.instructions, settings.sent_parameters) == ("Rhyme.", {"temperature": 0.5})
     assert settings.by_model == {second: {"parameters": {"temperature": 0.9}}}

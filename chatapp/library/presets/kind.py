@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from asgiref.sync import async_to_sync
+from django import forms
 from django.db.models import Q, QuerySet
 
 from chatapp.catalogue import Offer, open_to
@@ -12,14 +13,29 @@ from chatapp.library.kinds import Kind
 from chatapp.library.presets.formats import exported, presets_in
 from chatapp.library.presets.forms import PresetForm
 from chatapp.library.presets.words import in_words
-from chatapp.models import Preset, ToolServer, Upstream, User, permitted
+from chatapp.models import (
+    ChatSettings,
+    Conversation,
+    NotHere,
+    Preset,
+    ToolServer,
+    Upstream,
+    User,
+    permitted,
+)
 from chatapp.models.library.file_sets import check_room_for_sets
-from chatapp.models.library.presets import MAX_PRESETS
+from chatapp.models.library.presets import MAX_NAME_LENGTH, MAX_PRESETS
 from chatapp.models.library.sharing import DELETED_DAYS, Level
 from chatapp.realtime.worker import worker
 
 LISTED = ("name", "icon", "description", "owner__username")
 NAMED = 5  # problems that are told one by one
+
+
+class ChatForm(forms.Form):
+    """The query of the page that saves a chat's settings as a preset."""
+
+    chat = forms.UUIDField()
 
 
 class Presets(Kind[Preset]):
@@ -45,6 +61,21 @@ class Presets(Kind[Preset]):
 
     def form(self, user: User, data: Any, item: Preset | None = None) -> PresetForm:
         return PresetForm(data, user, offers_to(user), tools_of(user), item)
+
+    def initial(self, user: User, query: Mapping[str, str]) -> Mapping[str, Any]:
+        """Fill in what is set for a chat of the person's, named by `chat`."""
+        form = ChatForm(query)
+        if not form.is_valid():
+            return {}
+        try:
+            chat = Conversation.own(user, form.cleaned_data["chat"])
+        except NotHere:
+            return {}
+        settings = ChatSettings.of(chat)
+        if not settings.is_readable(user):
+            return {}
+        shown = PresetForm.shown(settings.instructions, settings.sent_parameters)
+        return shown | {"name": chat.title[:MAX_NAME_LENGTH]}
 
     def read_context(self, user: User, item: Preset, may_read: bool) -> Mapping[str, Any]:
         parts = in_words(item, tools_of(user))

@@ -10,6 +10,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from chatapp.models import (
     AccessRule,
+    ChatSettings,
+    Conversation,
     ModelChoice,
     Preset,
     PresetGrant,
@@ -237,3 +239,19 @@ def test_a_version_says_what_it_changed_and_hostile_text_stays_text(
 @pytest.mark.parametrize("part", ["versions/1/", "export/"])
 def test_a_preset_of_nobody_is_missing(alices: Client, part: str) -> None:
     assert alices.get(f"/presets/{uuid4()}/{part}").status_code == 404
+
+
+def test_a_new_preset_begins_with_the_settings_of_ones_own_chat(
+    alices: Client, bobs: Client, alice: User
+) -> None:
+    chat = Conversation.objects.create(user=alice, title="Skies")
+    settings = ChatSettings.of(chat)
+    settings.set_own("Rhyme.", {"temperature": 0.3})
+    settings.store()
+    address = f"/presets/new/?chat={chat.pk}"
+    page = alices.get(address).text
+    assert all(text in page for text in ('value="Skies"', "Rhyme.", 'value="0.3"'))
+    assert f'href="{address}"' in alices.get(f"/c/{chat.pk}/settings/").text
+    for foreign in (bobs.get(address), alices.get("/presets/new/?chat=1")):
+        assert "Rhyme." not in foreign.text
+        assert foreign.status_code == 200

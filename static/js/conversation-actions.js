@@ -1,6 +1,7 @@
 // Actions on whole conversations, one or many: pin, archive, move, trash, restore. Callers say with
 // `choose` which conversations are meant.
 
+import { mark } from "./chat-options.js";
 import { refresh } from "./conversation-list.js";
 import { focusUndo, tell } from "./toast.js";
 
@@ -16,10 +17,14 @@ export function choose(places) {
 }
 
 export async function change(action, fields = {}, places = chosen) {
-  end(await ask({ action, ...fields }, places.keys()), undoOf(action, fields, places));
+  end(await ask({ action, ...fields }, [...places.keys()]), undoOf(action, fields, places));
 }
 
-const ask = (fields, ids) => post(document.getElementById("lists").dataset.change, fields, ids);
+async function ask(fields, ids) {
+  const answer = await post(document.getElementById("lists").dataset.change, fields, ids);
+  if (answer.ok) mark(fields, ids);
+  return answer;
+}
 
 function end(answer, undo) {
   if (!answer.ok) return tell(answer.text);

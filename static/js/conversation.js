@@ -14,7 +14,10 @@ document.addEventListener("htmx:after:swap", ({ detail }) => {
 });
 
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.id === "title") setTitle(target.textContent.trim());
+  if (target.id === "title") {
+    setTitle(target.textContent.trim());
+    showOptions();
+  }
   if (target.id !== "composer-state") return;
   if (target.dataset.gone) leave();
   else adopt(target.dataset);
@@ -34,7 +37,15 @@ function adopt({ url, title, conversation, temporary }) {
   heading.textContent = title;
   for (const one of document.querySelectorAll("#title, #preset-chip, #settings-state")) one.dataset.conversation = conversation;
   heading.toggleAttribute("data-temporary", temporary !== undefined);
+  Object.assign(document.getElementById("chat-options").dataset, { id: conversation, url, folder: "list" });
+  showOptions();
   tell("chat:named");
+}
+
+// A temporary chat has none.
+function showOptions() {
+  const { conversation, temporary } = document.getElementById("title").dataset;
+  document.getElementById("chat-options").hidden = !conversation || temporary !== undefined;
 }
 
 function leave() {

@@ -14,13 +14,13 @@ const opensMenu = `:is([popovertarget="message-menu"], [data-answer-with])${OURS
 const BY_HAND = [
   {
     fetched: () => import("./list-actions.js"),
-    near: `#lists, .conversation${OURS}, [data-answers], [data-keep]`,
+    near: `#lists, .conversation${OURS}, #chat-options, #title, [data-answers], [data-keep]`,
     acts: (event) => {
       const on = (selector) => event.target.closest?.(selector);
       if (event.type === "submit") return on("[data-answers], [data-keep]");
       if (event.type === "keydown") return event.key === "F2" && on(`.conversation${OURS}`);
       if (event.type === "dblclick" || isChanged(event)) return on(`.conversation-row${OURS}`);
-      return on(`.conversation > button${OURS}, [data-change]:not(#lists), [data-opens-instead], [data-export-project]`);
+      return on(`:is(.conversation > button, #chat-options, #title)${OURS}, [data-change]:not(#lists), [data-opens-instead], [data-export-project]`);
     },
   },
   {

@@ -4,8 +4,10 @@
 import { announce } from "./announcements.js";
 import { addressOf } from "./icons.js";
 import { say } from "./page.js";
+import { tell } from "./toast.js";
 
 const FAILED = "Couldn't copy. Select the text and copy it manually.";
+const FOR_YOURSELF = "Link copied. Only you can open it. To show it to others, share the chat.";
 const NOT_FETCHED = "The reply's text couldn't be loaded, so nothing was copied. Try again in a moment.";
 
 document.addEventListener("click", ({ target }) => {
@@ -89,8 +91,10 @@ async function writeByHand(kinds) {
 
 function showDone(button) {
   const icon = button.querySelector("use");
+  const isLink = "copyLink" in button.dataset;
   icon.setAttribute("href", addressOf("check"));
-  announce("Copied");
-  const before = addressOf(button.dataset.copyLink ? "link" : "copy");
+  if (isLink) tell(FOR_YOURSELF);
+  else announce("Copied");
+  const before = addressOf(isLink ? "bookmark" : "copy");
   setTimeout(() => icon.setAttribute("href", before), 1500);
 }

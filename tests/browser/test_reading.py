@@ -387,7 +387,7 @@ def test_the_link_to_a_message_is_copied(desk: Desk, long: LongThread, number: i
     desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab = desk.open(long.path)
     message(tab, long, number).get_by_role("button", name="Copy link").click()
-    expect(tab.page.locator("#announcer")).to_have_text("Copied")
+    expect(tab.page.locator("#toast")).to_contain_text("Only you can open it.")
     link = tab.page.evaluate("() => navigator.clipboard.readText()")
     assert link == f"{desk.url}{long.path}?at={long.id(number)}"
     again = desk.open(link.removeprefix(desk.url))

@@ -1,19 +1,27 @@
-// Restores what was typed into a staff form after the person had to enter their password in between;
-// only for the same person.
+// Restores what was typed into the forms of a page: after the person had to enter their password in between,
+// and when they reload the page or come back to it. Only for the same person.
 
-const KEY = "kept-fields";
+const SUBMITTED = "kept-fields"; // the form that was submitted last: {path, by, forms}
+const LEFT = "left-fields"; // of pages that were left otherwise: {by, forms} by address
 const NEVER_KEPT = ["password", "file", "hidden", "submit", "button"];
-const main = document.querySelector("main.staff");
+const main = document.querySelector("main");
 const { person, confirmedAt } = main.dataset;
+const here = location.pathname;
+const address = here + location.search;
 
 const fieldsOf = (form) => [...form.elements].filter((one) => one.name && !NEVER_KEPT.includes(one.type));
 const formsOf = () => [...main.querySelectorAll('form[method="post"]')];
+const read = (key) => JSON.parse(sessionStorage.getItem(key)) ?? {};
 
 function valueOf(field) {
   if (field.type === "checkbox" || field.type === "radio") return field.checked;
   if (field.type === "select-multiple") return [...field.selectedOptions].map((one) => one.value);
   return field.value;
 }
+
+// The values of forms by their position.
+const valuesOf = (forms) =>
+  Object.fromEntries(forms.map((form) => [formsOf().indexOf(form), fieldsOf(form).map(valueOf)]));
 
 function fill(field, value) {
   if (typeof value === "boolean") field.checked = value;
@@ -24,31 +32,58 @@ function fill(field, value) {
   field.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-function restore({ path, by, at, values }) {
-  const form = formsOf()[at];
-  const fields = form ? fieldsOf(form) : [];
-  if (path !== location.pathname || by !== person || fields.length !== values.length) return;
-  for (const [number, field] of fields.entries()) fill(field, values[number]);
+// Returns the forms that it filled.
+function restore({ by, forms }) {
+  if (by !== person) return [];
+  return Object.entries(forms).flatMap(([at, values]) => {
+    const form = formsOf()[at];
+    const fields = form ? fieldsOf(form) : [];
+    if (fields.length !== values.length) return [];
+    for (const [number, field] of fields.entries()) fill(field, values[number]);
+    form.closest("details")?.setAttribute("open", "");
+    return [form];
+  });
+}
+
+function sayRestored(form) {
   const line = document.createElement("p");
   line.textContent = "You had to enter your password first, so nothing has changed yet. What you typed has been restored.";
   const place = document.createElement("div");
   place.className = "messages";
-  main.prepend(place);
+  (main.querySelector(":scope > h1") ?? main.firstElementChild).before(place);
   place.setAttribute("role", "status");
   place.append(line);
-  form.closest("details")?.setAttribute("open", "");
   form.querySelector("[type=submit]")?.focus();
 }
 
+// Text may have been typed before this script was loaded.
+function isChanged(field) {
+  if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
+  if (!field.options) return field.value !== field.defaultValue;
+  const defaults = [...field.options].filter((one) => one.defaultSelected);
+  const first = field.multiple || defaults.length ? [] : [...field.options].slice(0, 1);
+  return [...field.options].some((one) => one.selected !== [...defaults, ...first].includes(one));
+}
+
+let sent = null; // the form that was submitted
+
 main.addEventListener("submit", ({ target }) => {
-  const at = formsOf().indexOf(target);
-  if (at < 0) return;
-  const kept = { path: location.pathname, by: person, at, values: fieldsOf(target).map(valueOf) };
-  sessionStorage.setItem(KEY, JSON.stringify(kept));
+  if (!formsOf().includes(target)) return;
+  sent = target;
+  sessionStorage.setItem(SUBMITTED, JSON.stringify({ path: here, by: person, forms: valuesOf([target]) }));
 });
 
-const kept = sessionStorage.getItem(KEY);
-sessionStorage.removeItem(KEY);
-if (kept && document.referrer.startsWith(location.origin + confirmedAt)) {
-  restore(JSON.parse(kept));
-}
+addEventListener("pagehide", () => {
+  const left = read(LEFT);
+  delete left[address];
+  const kept = formsOf().filter((form) => form !== sent && fieldsOf(form).some(isChanged));
+  if (kept.length) left[address] = { by: person, forms: valuesOf(kept) };
+  sessionStorage.setItem(LEFT, JSON.stringify(left));
+});
+
+const [{ type } = {}] = performance.getEntriesByType("navigation");
+const [submitted, left] = [read(SUBMITTED), read(LEFT)[address]];
+sessionStorage.removeItem(SUBMITTED);
+if (submitted.path === here && document.referrer.startsWith(location.origin + confirmedAt)) {
+  for (const form of restore(submitted)) sayRestored(form);
+} else if (left && type !== "navigate") restore(left);

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from django.urls import reverse
 
 from chatapp.models import User
-from chatapp.text.indexing import Term, entries
+from chatapp.search.words import has_words
+from chatapp.text.indexing import Term
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,4 @@ def commands(user: User, terms: list[Term]) -> list[Command]:
     own = [one for one in COMMANDS if not one.for_role or getattr(user, one.for_role)]
     if not terms:
         return own[:FIRST]
-    return [one for one in own if all(_has(one, term) for term in terms)]
-
-
-def _has(command: Command, term: Term) -> bool:
-    known = next(entries(f"{command.label} {command.also}"))
-    return any(word.startswith(look) for look in term.looks for word in known)
+    return [one for one in own if has_words(f"{one.label} {one.also}", terms)]

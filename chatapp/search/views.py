@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 from chatapp.models import User
 from chatapp.search.commands import commands
 from chatapp.search.forms import SearchForm
+from chatapp.search.places import find_places
 from chatapp.search.results import Results, recent, results
 from chatapp.sessions.time_zones import zone_of
 
@@ -48,9 +49,8 @@ def search(request: HttpRequest) -> HttpResponse:
         form.wanted.marks or form.wanted.project or form.wanted.after or form.wanted.before
     )
     context["results"] = recent(request.user, RECENT) if is_first else found
-    context["commands"] = (
-        commands(request.user, form.wanted.terms)
-        if is_valid and not has_filters and not context["in_conversation"]
-        else []
-    )
+    names_things = is_valid and not has_filters and not context["in_conversation"]
+    terms = form.wanted.terms
+    context["commands"] = commands(request.user, terms) if names_things else []
+    context["places"] = find_places(request.user, terms) if names_things else []
     return render(request, "search/_results.html", context)

@@ -4,7 +4,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from chatapp.models import Upstream, User
+from chatapp.models import Preset, Project, SavedPrompt, Upstream, User
 from tests.conftest import signed_in
 from tests.search.conftest import index_all, written
 from tests.support.stored import answered, started_by
@@ -88,3 +88,19 @@ def test_the_command_reindexes_and_reports_it(
     assert capsys.readouterr().out == "All 3 messages and titles are in the search index.\n"
     assert "Birds" in found(alices, "canary")
     index_all()
+
+
+def test_the_dialog_finds_projects_presets_and_prompts_by_their_names(
+    alices: Client, alice: User, bob: User
+) -> None:
+    project = Project.objects.create(user=alice, name="Garden <plans>")
+    poet = Preset.start(alice, name="Poet of the garden")
+    report = SavedPrompt.start(alice, title="Garden report", text="Report")
+    Preset.start(bob, name="Garden of bob")
+    page = found(alices, "gard", in_dialog=True)
+    for address in (f"/projects/{project.pk}/", f"/?preset={poet.pk}", f"/prompts/{report.pk}/"):
+        assert f'href="{address}"' in page
+    assert "Garden &lt;plans&gt;" in page
+    assert "Garden of bob" not in page
+    for query, in_dialog in (("gard", False), ("tomato", True), ("has:code gard", True)):
+        assert "Garden" not in found(alices, query, in_dialog=in_dialog)

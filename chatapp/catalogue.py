@@ -9,7 +9,7 @@ earlier list is known. The page asks again later for the lists that were missing
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
@@ -85,7 +85,7 @@ def name_of(upstream: Upstream | None, model: str) -> str:
     if upstream is None:
         return model
     listed = _listed.get(upstream.pk, {}).get(model)
-    return upstream.named_models.get(model) or (listed.name if listed else "") or model
+    return upstream.display_names.get(model) or (listed.name if listed else "") or model
 
 
 def takes_images(upstream: Upstream, model: str) -> bool | None:
@@ -239,15 +239,16 @@ async def _has_rules_of_models(upstream: int) -> bool:
     return False
 
 
-def _named(named: Mapping[str, str], listed: Iterable[ListedModel]) -> tuple[ListedModel, ...]:
+def _named(named: Iterable[str], listed: Iterable[ListedModel]) -> tuple[ListedModel, ...]:
     """Return the models an administrator named, with what the upstream's list says about them."""
     known = {model.id: model for model in listed}
-    models = ((known.get(id) or model_named(id), name) for id, name in named.items())
-    return tuple(replace(model, name=name or model.name) for model, name in models)
+    return tuple(known.get(id) or model_named(id) for id in named)
 
 
 def _described(upstream: Upstream, models: tuple[ListedModel, ...]) -> tuple[ListedModel, ...]:
-    """Return the models with what an administrator says about them, or their refusals."""
+    """Return the models as an administrator calls and describes them, with their refusals."""
+    if names := upstream.display_names:
+        models = tuple(replace(one, name=names.get(one.id, one.name)) for one in models)
     if descriptions := upstream.descriptions:
         models = tuple(replace(one, description=descriptions.get(one.id, "")) for one in models)
     if upstream.model_contexts or upstream.context_refusals or upstream.pk in _known_contexts:

@@ -41,8 +41,8 @@ class Price(models.Model):
     """
 
     class Source(models.TextChoices):  # in order of precedence
-        GATEWAY = "gateway", "the gateway's own list"
-        ADMINISTRATOR = "administrator", "an administrator"
+        GATEWAY = "gateway", "the provider's own list"
+        ADMINISTRATOR = "administrator", "entered here"
         LIBRARY = "genai-prices", "genai-prices"
 
     upstream = models.ForeignKey(
@@ -63,7 +63,7 @@ class Price(models.Model):
         indexes = [models.Index(fields=["upstream", "model", "-holds_from"])]
 
     def __str__(self) -> str:
-        return f"{self.model} from {self.holds_from:%Y-%m-%d}, as {self.get_source_display()} says"
+        return f"{self.model} from {self.holds_from:%Y-%m-%d} ({self.get_source_display()})"
 
     def save(self, *args: Any, **options: Any) -> None:
         super().save(*args, **options)

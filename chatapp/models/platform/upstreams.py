@@ -115,7 +115,8 @@ class Upstream(ImageSettings, ContextSettings, ParameterSettings):
         help_text="One per line, in the order in which people see them, optionally with a name: "
         "gpt-4o = The fast one. If empty, all models that the upstream lists.",
     )
-    # What an administrator says about its models, by id; None if nothing was ever said.
+    # What an administrator calls its models and says about them, by id; None if nothing ever was.
+    model_names = models.JSONField(null=True, editable=False)
     model_descriptions = models.JSONField(null=True, editable=False)
     from_environment = models.BooleanField(default=False, editable=False)
     position = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
@@ -206,6 +207,12 @@ class Upstream(ImageSettings, ContextSettings, ParameterSettings):
         """The models that the administrator listed, in that order, each with its display name or
         "". Empty if all models that the upstream lists are offered."""
         return _named_in(self.offered_models)
+
+    @property
+    def display_names(self) -> Mapping[str, str]:
+        """What an administrator calls its models, by id."""
+        listed = ((model, name) for model, name in self.named_models.items() if name)
+        return {**(self.model_names or {}), **dict(listed)}
 
     @property
     def descriptions(self) -> Mapping[str, str]:
@@ -322,10 +329,17 @@ class Upstream(ImageSettings, ContextSettings, ParameterSettings):
 
     @classmethod
     def switch_demo_off(cls) -> Self | None:
-        """Disable the demo, since a real upstream is connected; return it if it was enabled."""
-        demo = cls.objects.filter(from_environment=True, name=DEMO, enabled=True)
+        """Disable the demo if one real upstream is enabled; return the demo if it was enabled.
+
+        After that, the demo is only enabled if somebody wants it beside real ones.
+        """
+        is_demo = models.Q(from_environment=True, name=DEMO)
+        demo = cls.objects.filter(is_demo, enabled=True)
         found = demo.first()
-        return found if demo.update(enabled=False) else None
+        if not found or cls.objects.filter(~is_demo, enabled=True).count() != 1:
+            return None
+        demo.update(enabled=False)
+        return found
 
 
 # Prepared: saves 1.2 ms of each turn.

@@ -82,7 +82,7 @@ def report_of(upstream: Upstream) -> Report:
 
 
 def switch_demo_off(request: HttpRequest) -> None:
-    """Turn the demo off because a real upstream is connected in this transaction."""
+    """Turn the demo off if the first real upstream is connected in this transaction."""
     if demo := Upstream.switch_demo_off():
         assert isinstance(request.user, User)
         detail = {"before": {"enabled": True}, "after": {"enabled": False}}
@@ -129,7 +129,7 @@ class UpstreamAdmin(InquiringAdmin):
     def save_model(
         self, request: HttpRequest, obj: Upstream, form: UpstreamForm, change: bool
     ) -> None:
-        """Save the upstream. Connecting or enabling a real one turns the demo off."""
+        """Save the upstream. Connecting or enabling the first real one turns the demo off."""
         super().save_model(request, obj, form, change)
         is_new = obj.enabled and (not change or "enabled" in form.changed_data)
         if is_new and not obj.is_demo:

@@ -1,6 +1,6 @@
 """The forms of the set-up steps."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -108,21 +108,33 @@ class OfferForm(GivenForm):
         help_text="One per line, as the provider names them.",
     )
 
+    titles = forms.BooleanField(required=False, initial=True)
+
     def __init__(
-        self, data: Any, upstream: Upstream, listed: Sequence[str], initial: dict[str, Any]
+        self,
+        data: Any,
+        upstream: Upstream,
+        listed: Sequence[str],
+        initial: dict[str, Any],
+        titles_by: str = "",
     ) -> None:
-        named_models = upstream.named_models
-        named = list(named_models)
+        """`titles_by` is the model that is proposed for the titles of chats."""
+        named = list(upstream.named_models)
         which = "some" if named else "all"
         stored = {"which": which, "models": named, "names": upstream.offered_models}
         super().__init__(data, initial=stored | initial)
+        names = upstream.display_names
+        self.titles_by = titles_by
+        self.fields["titles"].label = f"Write the titles of chats with {titles_by}"
+        if not titles_by:
+            del self.fields["titles"]
         if listed:
             del self.fields["names"]
             tickable = (one for one in listed if one.split() == [one] and "=" not in one)
             shown = list(dict.fromkeys([*named, *tickable]))[:MAX_SHOWN]
             self.fields["models"].choices = [(one, one) for one in shown]  # type: ignore[attr-defined]
             for number, one in enumerate(shown):
-                self._add_model(number, one, named_models.get(one, ""), upstream)
+                self._add_model(number, one, names.get(one, ""), upstream)
         else:
             del self.fields["which"], self.fields["models"]
             self.fields["names"].required = True
@@ -175,12 +187,20 @@ class OfferForm(GivenForm):
         if "names" in self.fields:
             return str(self.cleaned_data["names"])
         chosen = self.cleaned_data["models"] if self.cleaned_data["which"] == "some" else ()
-        lines = ((one, self.cleaned_data[_name_of(one)]) for one in chosen)
-        return "\n".join(f"{one} = {name}" if name else one for one, name in lines)
+        return "\n".join(chosen)
+
+    def names_after(self, before: Mapping[str, str]) -> dict[str, str]:
+        """Return the new names by model; models that the form does not show keep theirs."""
+        return self._texts_after(before, _name_of)
 
     def descriptions_after(self, before: Mapping[str, str]) -> dict[str, str]:
         """Return the new descriptions by model; models that the form does not show keep theirs."""
-        entered = {one: self.cleaned_data[_description_of(one)] for one in self._shown}
+        return self._texts_after(before, _description_of)
+
+    def _texts_after(
+        self, before: Mapping[str, str], name_of: Callable[[str], str]
+    ) -> dict[str, str]:
+        entered = {one: self.cleaned_data[name_of(one)] for one in self._shown}
         return {one: text for one, text in {**before, **entered}.items() if text}
 
     def images_after(self, before: Mapping[str, bool]) -> dict[str, bool]:

@@ -38,6 +38,7 @@ from chatapp.staff.upstream_setup.correction import corrected
 from chatapp.staff.upstream_setup.forms import AddressForm, ModelForm, OfferForm, RequestsForm
 from chatapp.staff.upstream_setup.health import DAYS, health_of
 from chatapp.staff.upstream_setup.live_test import page_of_test
+from chatapp.staff.upstream_setup.titling import propose_model, write_titles_with
 from chatapp.upstream.check import model_for_chat
 
 
@@ -104,6 +105,7 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
         return _offer_page(request, upstream, form=form)
     before = _offered(upstream)
     upstream.offered_models, upstream.enabled = form.offered_models, True
+    upstream.model_names = form.names_after(before["model_names"])
     upstream.model_descriptions = form.descriptions_after(upstream.descriptions)
     upstream.model_images = form.images_after(upstream.model_images or {})
     upstream.model_contexts = form.contexts_after(upstream.model_contexts or {})
@@ -121,8 +123,10 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
         record(request, "access.changed", upstream, model="", before=before_access, after=access)
         if before != after:
             record(request, "upstream.changed", upstream, before=before, after=after)
-        if not upstream.is_demo:
+        if not (upstream.is_demo or before["enabled"]):
             switch_demo_off(request)
+        if form.cleaned_data.get("titles"):
+            write_titles_with(request, upstream, form.titles_by)
     if before["enabled"]:
         messages.success(request, "Saved.")
         return redirect("upstream-offer", pk)
@@ -227,6 +231,7 @@ def _offered(upstream: Upstream) -> dict[str, Any]:
     """Return what the form of models sets, for the audit log."""
     return {
         "offered_models": upstream.offered_models,
+        "model_names": dict(upstream.model_names or {}),
         "model_descriptions": dict(upstream.descriptions),
         "model_images": dict(upstream.model_images or {}),
         "model_contexts": dict(upstream.model_contexts or {}),
@@ -303,4 +308,5 @@ def _offer_form(request: HttpRequest | None, upstream: Upstream, found: Offer) -
     rule = AccessRule.objects.filter(upstream=upstream, model="").first()
     initial = {"to": "groups" if rule else "everybody", "groups": rule.groups.all() if rule else ()}
     listed = [model.id for model in found.models]
-    return OfferForm(request.POST if request else None, upstream, listed, initial)
+    proposed = propose_model(upstream, listed)
+    return OfferForm(request.POST if request else None, upstream, listed, initial, proposed)

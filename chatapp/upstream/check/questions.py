@@ -53,10 +53,11 @@ WEATHER = Question("What is the weather in Tokyo? Use the tool.", 200, (_WEATHER
 LONG = Question("Count from 1 to 300, in digits, with spaces between them.", 400)
 
 
-def model_for_chat(models: Sequence[str]) -> str:
-    """Return the first model not named like an embedding, speech or image model, or the first.
+def models_for_chat(models: Sequence[str]) -> list[str]:
+    """Return the models not named like an embedding, speech or image model."""
+    return [model for model in models if not _NO_CHAT.search(model)]
 
-    Returns "" if there are no models.
-    """
-    chat_models = (model for model in models if not _NO_CHAT.search(model))
-    return next(chat_models, models[0] if models else "")
+
+def model_for_chat(models: Sequence[str]) -> str:
+    """Return the first of `models_for_chat`, or else the first; "" if there are no models."""
+    return next(iter([*models_for_chat(models), *models]), "")

@@ -126,3 +126,6 @@ def test_connecting_an_upstream_turns_the_demo_off_and_it_can_be_turned_back_on(
     ours = Upstream.objects.get(name="Ours")
     olives.post(f"{UPSTREAMS}{ours.pk}/change/", gateway | {"name": "Still ours"})
     assert Upstream.objects.filter(enabled=True).count() == 2
+    second = olives.post(f"{UPSTREAMS}add/", gateway | {"name": "Theirs"}, follow=True).text
+    assert "The built-in demo is now turned off" not in second
+    assert Upstream.objects.filter(enabled=True).count() == 3

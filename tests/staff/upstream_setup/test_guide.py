@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 from django.test import AsyncClient
 
-from chatapp.models import AccessRule, AuditDetail, AuditEvent, Upstream, User
+from chatapp.models import AccessRule, AuditDetail, AuditEvent, Installation, Upstream, User
 from tests.conftest import signed_in
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.page import parse
@@ -91,6 +91,23 @@ async def test_a_model_that_oneself_may_not_use_is_not_chosen(
     assert (await Upstream.objects.aget(name="Team")).enabled
 
 
+async def test_a_small_model_is_proposed_for_titles_until_they_have_one(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    upstream.models = ["big", "text-embedding-3-small", "big-mini", "nano"]
+    path = await connect(olives, upstream.base_url)
+    page = (await olives.get(path)).content.decode()
+    assert "Write the titles of chats with big-mini" in page
+    assert "checked" in parse(page).find("input", name="titles").attributes
+    await olives.post(path, {"which": "all", "to": "everybody", "titles": "on"})
+    installation = await Installation.objects.aget()
+    team = await Upstream.objects.aget(name="Team")
+    assert (installation.title_upstream_id, installation.title_model) == (team.pk, "big-mini")
+    assert (await event("installation.changed"))["after"]["title_model"] == "big-mini"
+    again = await connect(olives, upstream.base_url, name="Spare")
+    assert 'name="titles"' not in (await olives.get(again)).content.decode()
+
+
 async def test_an_address_without_v1_is_corrected_by_a_button(
     olives: AsyncClient, upstream: FakeUpstream
 ) -> None:
@@ -152,7 +169,9 @@ async def test_models_keep_the_names_they_were_given(
     }
     named = {"name one": "The quick one", "name two": "", "name gone": "No longer listed"}
     await olives.post(path, {"which": "some", "models": ["two", "one"], "to": "everybody", **named})
-    assert (await Upstream.objects.aget(name="Team")).offered_models == "two\none = The quick one"
+    team = await Upstream.objects.aget(name="Team")
+    assert team.offered_models == "two\none"
+    assert team.display_names == {"one": "The quick one", "gone": "No longer listed"}
 
 
 async def test_models_are_described_and_the_picker_says_so(
@@ -162,11 +181,12 @@ async def test_models_are_described_and_the_picker_says_so(
     path = await connect(olives, upstream.base_url)
     await Upstream.objects.filter(name="Team").aupdate(model_descriptions={"gone": "Slow"})
     offer = {"which": "all", "to": "everybody", "description one": "Good at <code>"}
-    await olives.post(path, offer)
+    await olives.post(path, offer | {"name one": "The <quick> one"})
     team = await Upstream.objects.aget(name="Team")
     assert team.descriptions == {"gone": "Slow", "one": "Good at <code>"}
     option = parse((await olives.get("/")).content.decode()).find("option", value=f"{team.pk}/one")
     assert option.attributes["data-about"] == "Good at <code>"
+    assert option.text == "The <quick> one"
     await olives.post(path, offer | {"description one": ""})
     assert (await Upstream.objects.aget(name="Team")).descriptions == {"gone": "Slow"}
     too_long = await olives.post(path, offer | {"description one": "x" * 201})

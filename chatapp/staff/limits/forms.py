@@ -15,6 +15,7 @@ from chatapp.models.billing.prices import DOLLAR
 from chatapp.models.billing.prices import MAX_PRICE as MAX_PRICE
 from chatapp.models.platform import calendar
 from chatapp.staff.pickers.fields import PersonField, PickerInput
+from chatapp.text.decimals import DecimalField
 from chatapp.text.visible import VisibleCharField
 
 EACH = {"each", "group_each"}
@@ -31,7 +32,7 @@ WHOSE = [
 class LimitForm(forms.Form):
     """A form that adds a limit, or changes the one passed as `limit`."""
 
-    amount = forms.DecimalField(
+    amount = DecimalField(
         label="Amount",
         min_value=0,
         max_digits=24,
@@ -140,7 +141,7 @@ class PriceForm(forms.Form):
             ("cache_write", "Cache writes", "Leave empty to use the input price."),
             ("reasoning", "Reasoning", "Leave empty to use the output price."),
         ):
-            self.fields[name] = forms.DecimalField(
+            self.fields[name] = DecimalField(
                 label=label,
                 help_text=help_text,
                 required=name in ("input", "output"),

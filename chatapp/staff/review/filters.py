@@ -26,6 +26,7 @@ from chatapp.models.billing.prices import DOLLAR
 from chatapp.models.review import flags
 from chatapp.staff.review.criteria import NONE, ReviewFilter, Show
 from chatapp.staff.review.positions import ReviewPosition
+from chatapp.text.decimals import DecimalField
 from chatapp.upstream.wire.reply import Ending
 
 ANY = ("", "Any")
@@ -94,7 +95,7 @@ class FilterForm(forms.Form):
     )
     ending = forms.ChoiceField(
         required=False,
-        choices=[ANY, *((one.value, one.value.replace("_", " ").capitalize()) for one in Ending)],
+        choices=[ANY, *((one.value, one.label) for one in Ending)],
     )
     category = forms.CharField(
         label="Moderation category",
@@ -103,7 +104,7 @@ class FilterForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     tool = forms.CharField(label="Tool called", required=False, max_length=200)
-    cost = forms.DecimalField(
+    cost = DecimalField(
         label="Minimum cost (US dollars)",
         required=False,
         min_value=0,

@@ -18,6 +18,7 @@ from chatapp.models.review.rules import (
     compiled,
     words_of,
 )
+from chatapp.text.decimals import DecimalField
 from chatapp.text.multiline import MultilineField
 from chatapp.text.visible import VisibleCharField
 
@@ -57,7 +58,7 @@ class RuleForm(forms.Form):
         help_text="A regular expression (RE2), for example <code>\\b\\d{4}-\\d{4}\\b</code>. Case "
         "is ignored.",
     )
-    cost = forms.DecimalField(
+    cost = DecimalField(
         label="Minimum cost of a reply",
         error_messages=MISSING,
         min_value=0,

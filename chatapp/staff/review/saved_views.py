@@ -18,6 +18,7 @@ from chatapp.models.review.saved_views import MAX_NAME_LENGTH
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.forms import SentForm
 from chatapp.staff.review.queue import found_by
+from chatapp.text.decimals import DecimalField
 from chatapp.text.visible import VisibleCharField
 
 NAMELESS = {"required": "Enter a name first."}
@@ -32,7 +33,7 @@ class ViewForm(SentForm):
 
 class SampleForm(SentForm):
     name = VisibleCharField(max_length=MAX_NAME_LENGTH, error_messages=NAMELESS)
-    share = forms.DecimalField(
+    share = DecimalField(
         min_value=MIN_PERCENT,
         max_value=100,
         max_digits=4,

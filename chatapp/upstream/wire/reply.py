@@ -69,6 +69,18 @@ class Ending(StrEnum):
     INTERRUPTED = "interrupted"
     OVER_BUDGET = "over_budget"  # it used up what a limit had left
 
+    @property
+    def label(self) -> str:
+        """What lists call it, for example "Cut off"."""
+        return _LABELS.get(self) or self.replace("_", " ").capitalize()
+
+
+_LABELS = {
+    Ending.LENGTH: "Length limit",
+    Ending.ABANDONED: "Reader left",
+    Ending.OVER_BUDGET: "Limit reached",
+}
+
 
 @dataclass(slots=True)
 class Reply:

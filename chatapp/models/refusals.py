@@ -1,6 +1,7 @@
 """Exceptions for requests of a person that are refused."""
 
 from datetime import datetime
+from typing import Self
 
 
 class Refused(Exception):
@@ -20,6 +21,25 @@ class OverLimit(Refused):
         super().__init__(sentence)
         self.resets_at = resets_at
         self.is_brief = is_brief
+
+
+SHORTEN = "That may be too little for this prompt: shorten it."
+
+
+class TooLittleForPrompt(OverLimit):
+    """A limit leaves too little for this prompt, but enough for a shorter one.
+
+    The sentence has three parts: what is left, what the prompt needs and how to shorten it, and
+    whom to ask for more.
+    """
+
+    def __init__(self, left: str, ask: str, resets_at: datetime | None, need: str = "") -> None:
+        super().__init__(f"{left} {need or SHORTEN} {ask}", resets_at)
+        self._left, self._ask = left, ask
+
+    def with_need(self, need: str) -> Self:
+        """Return the refusal with what the prompt needs and how to shorten it."""
+        return type(self)(self._left, self._ask, self.resets_at, need)
 
 
 class NotHere(Refused):

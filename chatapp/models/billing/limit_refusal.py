@@ -3,7 +3,7 @@
 from chatapp.models.billing.budget_accounts import BudgetAccount
 from chatapp.models.billing.limits import Measure
 from chatapp.models.billing.quota_usage import usage_of
-from chatapp.models.refusals import OverLimit
+from chatapp.models.refusals import OverLimit, TooLittleForPrompt
 
 
 def refusal(account: BudgetAccount, needed: int = 1, for_answer: int = 0) -> OverLimit:
@@ -23,7 +23,6 @@ def refusal(account: BudgetAccount, needed: int = 1, for_answer: int = 0) -> Ove
     if usage.left >= needed:  # but for what others hold
         wait = "Running replies may need that: wait for one to finish, or stop one."
         return OverLimit(f"{usage.sentence} {wait}", usage.resets_at, is_brief=True)
-    little = "That is too little for an answer."
     if usage.left >= for_answer:
-        little = "That may be too little for this chat: shorten the prompt, or start a new chat."
-    return OverLimit(f"{usage.sentence} {little} {ask}", usage.resets_at)
+        return TooLittleForPrompt(usage.sentence, ask, usage.resets_at)
+    return OverLimit(f"{usage.sentence} That is too little for an answer. {ask}", usage.resets_at)

@@ -25,6 +25,7 @@ from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.projects import Project
+from chatapp.models.conversations.prompt_need import describe_need
 from chatapp.models.conversations.request_settings import RequestSettings
 from chatapp.models.conversations.titled import TEMPORARY
 from chatapp.models.files.attachments import Attachment, attach
@@ -33,7 +34,7 @@ from chatapp.models.platform.installation import Installation
 from chatapp.models.platform.tool_servers import ToolServer
 from chatapp.models.platform.upstreams import ModelChoice, Upstream
 from chatapp.models.policies.review_policies import ReviewPolicy
-from chatapp.models.refusals import Refused
+from chatapp.models.refusals import Refused, TooLittleForPrompt
 from chatapp.upstream.wire.chat_parameters import without
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
@@ -361,7 +362,20 @@ def _reserve(
         wanted = reply.request_settings.parameters if reply.request_settings else {}
         return reply.upstream.output_limit_for(reply.model, wanted) if reply.upstream else None
 
-    return reservations.admit(user.pk, replies, prompt_tokens, most_output)
+    try:
+        return reservations.admit(user.pk, replies, prompt_tokens, most_output)
+    except TooLittleForPrompt as refused:
+        size = _prompt_size(
+            Turn(before, prompt, replies[0], asked_with=replies[0].request_settings)
+        )
+        need = describe_need(
+            size,
+            tools_of(replies[0].upstream_id) + reservations.MIN_OUTPUT,
+            prompt.content,
+            has_files=bool(prompt.file_count),
+            has_earlier=before.end is not None,
+        )
+        raise refused.with_need(need) from None
 
 
 def _check_contexts(before: BranchHistory, prompt: Message, replies: Sequence[Message]) -> None:

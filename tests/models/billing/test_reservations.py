@@ -117,7 +117,7 @@ def test_a_refused_prompt_is_not_stored(carol: User, model: ModelChoice) -> None
     limit(PROMPT + MIN_OUTPUT - 1)
     with pytest.raises(
         Refused,
-        match=r"left of the \d+ tokens in total for everybody. That may be too little for",
+        match=r"left of the \d+ tokens in total for everybody. This prompt may need up to",
     ):
         ask(carol, model)
     assert not Message.objects.exists()

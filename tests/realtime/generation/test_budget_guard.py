@@ -163,7 +163,9 @@ async def test_tools_that_exceed_the_budget_are_left_out_of_the_first_request(
     assert asked.body["max_tokens"] > 150
     assert (await saved(reply)).ending == "complete"
     await tab.send(action="prompt", message="Why?", prompt=str(uuid4()))
-    await tab.until("That may be too little for this chat")
+    shown = await tab.until("This prompt may need up to")
+    assert "shorten it." in shown
+    assert "start a new chat" not in shown
     assert len(upstream.chat_requests) == 1
 
 

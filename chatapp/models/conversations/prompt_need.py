@@ -1,0 +1,26 @@
+"""What a prompt needs of a limit that leaves too little for it, in words."""
+
+from chatapp.upstream.wire.estimates import PromptSize
+
+
+def describe_need(
+    size: PromptSize, more: int, typed: str, *, has_files: bool, has_earlier: bool
+) -> str:
+    """Say how many tokens a prompt may need, what they are for, and how to need fewer.
+
+    `size` is that of the whole request, and `more` what it may need besides. Both count upper
+    bounds, as limits do.
+    """
+    needed, for_text = size.upper_tokens + more, len(typed.encode(errors="replace"))
+    words = {"files": has_files, "earlier messages": has_earlier}
+    sources = [one for one, is_there in words.items() if is_there]
+    said = f"This prompt may need up to {needed:,} tokens"
+    if sources:
+        said += f", {needed - for_text:,} of them for {' and '.join(sources)}"
+    remedies = ["shorten it"]
+    if has_files:
+        remedies.append("remove files")
+    if has_earlier:
+        remedies.append("start a new chat")
+    *others, last = remedies
+    return f"{said}: {', '.join(others)}, or {last}." if others else f"{said}: {last}."

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.apps import apps
 from django.db import connection, models
 
+from chatapp.command_line import MANAGE
 from chatapp.models import Conversation, User
 from chatapp.models.retention.vacuuming import is_large
 
@@ -24,7 +25,7 @@ SQLITE = (
     "file, and empties the write-ahead log."
 )
 SQLITE_LARGE = (
-    "The data is removed from the database file by `manage.py housekeeping`, which rewrites the "
+    f"The data is removed from the database file by `{MANAGE} housekeeping`, which rewrites the "
     "search index and the whole file. The file is too large for a running server to do this by "
     "itself: it blocks all writes for about ten seconds per GB. Choose a quiet time."
 )

@@ -20,6 +20,7 @@ from chatapp.accounts.confirmation import confirm
 from chatapp.accounts.forms import MemoryForm, PreferencesForm, SetupForm, SignOutForm
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.setup_link import is_setup_token, setup_token
+from chatapp.command_line import MANAGE
 from chatapp.db.locks import one_at_a_time
 from chatapp.db.primary_keys import parse_pk
 from chatapp.models import Installation, Memory, ReviewPolicy, User, audit
@@ -35,7 +36,7 @@ def after_setup(view: View) -> View:
     @wraps(view)
     def view_after_setup(request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:
         if setup_token() is not None:
-            return render(request, "account/before_setup.html")
+            return render(request, "account/before_setup.html", {"manage": MANAGE})
         return view(request, *args, **options)
 
     return view_after_setup

@@ -5,8 +5,9 @@ from pathlib import Path
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatapp.checks.disk import DiskProblem, problem_of_folder
+from chatapp.command_line import MANAGE
 
-UPGRADE = "Run make upgrade, or manage.py migrate."
+UPGRADE = f"Run make upgrade, or {MANAGE} migrate."
 
 
 def problem_with(database: BaseDatabaseWrapper, error: Exception) -> DiskProblem | None:
@@ -29,7 +30,7 @@ def _of_sqlite(file: Path, text: str) -> DiskProblem | None:
     if "not a database" in text or "malformed" in text:
         return DiskProblem(
             f"{file} is damaged or not a SQLite database",
-            "Move it away, and restore a backup with manage.py restore.",
+            f"Move it away, and restore a backup with {MANAGE} restore.",
         )
     if problem := problem_of_folder(file.parent):
         return problem

@@ -14,6 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatapp.checks.disk import DiskProblem, problem_of_folder
 from chatapp.checks.results import CheckResult, Status, failed, ok, skipped
+from chatapp.command_line import MANAGE
 from chatapp.db.errors import problem_with
 from chatapp.db.schema_version import find_unapplied
 from chatapp.doctor.report import clock_result, milliseconds, reason
@@ -124,7 +125,7 @@ def _migrated(connection: BaseDatabaseWrapper) -> CheckResult:
     return failed(
         "Migrated",
         f"{len(unapplied)} not applied: {some}",
-        "Run make upgrade, or manage.py migrate.",
+        f"Run make upgrade, or {MANAGE} migrate.",
     )
 
 

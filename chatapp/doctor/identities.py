@@ -14,6 +14,7 @@ from chatapp.accounts.identities import (
     stored_issuer,
 )
 from chatapp.checks.results import CheckResult, failed, ok, printable, skipped, warning
+from chatapp.command_line import MANAGE
 from chatapp.doctor.report import reason, shown_url
 
 
@@ -47,6 +48,6 @@ def _identities(issuer: str) -> CheckResult:
         f"people who can't sign in with it, as their identities are from another issuer: {people}; "
         + ", ".join(f"{name} ({count})" for name, count in issuers.most_common()),
         "Change CHATAPP_OIDC_URL back. Or, only if each subject is the same person at the new "
-        "issuer, run manage.py move_identities with the old one. Otherwise these people sign in "
+        f"issuer, run {MANAGE} move_identities with the old one. Otherwise these people sign in "
         "with a password, or join again with their verified email address.",
     )

@@ -12,13 +12,14 @@ from django.contrib.staticfiles.storage import ManifestFilesMixin
 
 from chatapp.checks.disk import problem_of_folder
 from chatapp.checks.results import CheckResult, failed, ok, skipped, warning
+from chatapp.command_line import MANAGE
 from chatapp.server.data_dir import is_open
 
 MIB = 1024 * 1024
 FEW = 1024 * MIB  # causes a warning
 TOO_FEW = 100 * MIB
 
-_COLLECT = "Run make upgrade, or manage.py collectstatic --noinput, and restart."
+_COLLECT = f"Run make upgrade, or {MANAGE} collectstatic --noinput, and restart."
 
 
 def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[CheckResult]:

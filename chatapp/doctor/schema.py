@@ -9,6 +9,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
 
 from chatapp.checks.results import CheckResult, failed, ok
+from chatapp.command_line import MANAGE
 from chatapp.db.locks import only_one_process
 from chatapp.db.schema_version import describe_version, read_applied
 from chatapp.db.triggers import find_differences, make_triggers
@@ -20,7 +21,7 @@ Constraints = Mapping[str, Any]  # by name, as Django's introspection returns th
 
 _DAMAGED = (
     "Someone changed the database by hand, or an upgrade was interrupted. Restore a backup with "
-    "manage.py restore, or report this with chatapp's version."
+    f"{MANAGE} restore, or report this with chatapp's version."
 )
 
 
@@ -39,7 +40,7 @@ def check_schema(connection: BaseDatabaseWrapper) -> Iterator[CheckResult]:
     except utils.Error as error:
         yield failed("Triggers", "can't be compared", "See the quoted error.", str(error).strip())
         return
-    remedy = "Run manage.py doctor --repair-triggers, which also recomputes the sums they keep."
+    remedy = f"Run {MANAGE} doctor --repair-triggers, which also recomputes the sums they keep."
     yield _result("Triggers", "triggers", differences, remedy)
 
 

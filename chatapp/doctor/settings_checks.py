@@ -14,6 +14,7 @@ from django.core.checks.security import base
 from django.http.request import validate_host
 
 from chatapp.checks.results import CheckResult, failed, ok, warning
+from chatapp.command_line import MANAGE
 
 _RANDOM = "python3 -c 'import secrets; print(secrets.token_urlsafe(50))'"
 _COST_OF_A_NEW_KEY = (
@@ -158,7 +159,7 @@ def old_keys(fallbacks: Sequence[str]) -> Iterator[CheckResult]:
         yield warning(
             "Old keys",
             f"SECRET_KEY_FALLBACKS has {len(fallbacks)}; signatures by them are still valid",
-            "Run manage.py rotate_secrets, then unset SECRET_KEY_FALLBACKS and restart.",
+            f"Run {MANAGE} rotate_secrets, then unset SECRET_KEY_FALLBACKS and restart.",
         )
 
 

@@ -4,8 +4,6 @@ An upgrade makes a backup, migrates the database and collects static files. If a
 the reason and the way back are kept in DATA_DIR, so that `serve` can say them, too.
 """
 
-import os
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -17,6 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
 
+from chatapp.command_line import MANAGE
 from chatapp.db.locks import only_one_process
 from chatapp.db.schema_version import describe_version, find_unapplied, read_applied
 from chatapp.db.triggers import are_current
@@ -104,7 +103,7 @@ def _back_up(applied: list[str], report: Report) -> Path:
     except CommandError as error:
         raise CommandError(
             f"{error}\nNothing was changed. If you have a backup, you can upgrade without making "
-            "another one: manage.py upgrade --no-backup"
+            f"another one: {MANAGE} upgrade --no-backup"
         ) from error
     return file
 
@@ -148,16 +147,8 @@ def _ways_back(backup: str) -> str:
     return (
         "To go back to the backup made before the upgrade, install the previous version and run:\n"
         f"    {first}\n"
-        f"    {variables} {_python()} manage.py restore {archive}"
+        f"    {variables} {MANAGE} restore {archive}"
     )
-
-
-def _python() -> str:
-    """Return the interpreter as people type it in the project's folder."""
-    python = Path(sys.executable)
-    if python.is_relative_to(settings.BASE_DIR):
-        return os.fspath(python.relative_to(settings.BASE_DIR))
-    return os.fspath(python)
 
 
 def _read_failure() -> FailedUpgrade | None:

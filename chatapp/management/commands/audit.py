@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, transaction
 
+from chatapp.command_line import MANAGE
 from chatapp.db.triggers import find_differences
 from chatapp.management.backups.archive import verified
 from chatapp.management.backups.progress import Progress
@@ -64,7 +65,7 @@ class Command(BaseCommand):
         if any(name.startswith("chatapp_audit") for name in find_differences(connection)):
             raise CommandError(
                 "The audit log is intact, but the database would allow changes: its triggers were "
-                "removed. Run `manage.py migrate` to create them again."
+                f"removed. Run `{MANAGE} migrate` to create them again."
             )
         if not (verdict.first and verdict.last):
             self.stdout.write("The audit log is empty.")

@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from chatapp.accounts import erasures
 from chatapp.accounts.erasing import erase_again
 from chatapp.accounts.erasures import Erasure
+from chatapp.command_line import MANAGE
 from chatapp.management.backups import data_dir, postgres, refusals, sqlite
 from chatapp.management.backups.archive import DATABASE, Archive, verified
 from chatapp.management.backups.progress import Progress
@@ -99,7 +100,7 @@ class Command(BaseCommand):
         vacuum_erased(connection)
         self.stdout.write(f"People erased since the backup, now erased again: {len(reports)}.")
         if reports and not User.objects.filter(is_active=True, is_superuser=True).exists():
-            self.stderr.write("There is no administrator. Run `manage.py createsuperuser`.")
+            self.stderr.write(f"There is no administrator. Run `{MANAGE} createsuperuser`.")
 
     def _progress(self, doing: str, total: int = 0) -> Progress:
         return Progress(lambda line: self.stderr.write(line, self.style.NOTICE), doing, total)

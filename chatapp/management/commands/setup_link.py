@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from chatapp.accounts.setup_link import setup_link
+from chatapp.command_line import MANAGE
 from chatapp.management.sentences import in_sentences
 
 
@@ -19,6 +20,6 @@ class Command(BaseCommand):
         if link is None:
             raise CommandError(
                 "An account already exists, so the link is no longer valid. Administrators can add "
-                "accounts; `manage.py createsuperuser` creates another administrator."
+                f"accounts; `{MANAGE} createsuperuser` creates another administrator."
             )
         self.stdout.write(link)

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from chatapp.command_line import MANAGE
 from chatapp.management.sentences import in_sentences
 from chatapp.models import Usage
 from chatapp.models.billing import rollup
@@ -58,7 +59,7 @@ class Command(BaseCommand):
         self.stdout.write("The sums were rebuilt.")
 
 
-_REMEDY = "Run `manage.py usage rebuild`."
+_REMEDY = f"Run `{MANAGE} usage rebuild`."
 
 
 def _rows(count: int) -> str:

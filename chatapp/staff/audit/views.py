@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only
+from chatapp.command_line import MANAGE
 from chatapp.models import AuditHead, User, audit
 from chatapp.models.audit.exporting import some_lines
 from chatapp.staff.audit.forms import FilterForm, actions_named
@@ -74,7 +75,7 @@ def _problem_of(events: list[audit.AuditEvent]) -> str:
 def check(request: HttpRequest) -> HttpResponse:
     head = AuditHead.objects.first()
     if head and head.sequence - head.pruned_to > MAX_CHECKED:
-        words = "The log is too long to verify here. On the server, run: manage.py audit verify"
+        words = f"The log is too long to verify here. On the server, run: {MANAGE} audit verify"
         messages.info(request, words)
         return redirect("audit")
     try:

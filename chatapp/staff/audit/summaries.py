@@ -27,7 +27,7 @@ THINGS = {
 }
 WITHOUT_TARGET = {"installation"}  # the words of the action say it all
 CHAT = "conversation"
-SHORT = 8  # characters of a chat's ID in a sentence
+SHORT = 8  # characters of an ID in a sentence
 LABELS = {"ip": "IP address", "login": "Name entered", "asked": "Filter"}
 SOMEBODY = "Someone"
 NOBODY = "someone without an account"
@@ -35,9 +35,18 @@ TERMINAL = "The server's terminal"
 HOUSEKEEPING = "Housekeeping"
 MAX_NAME_LENGTH = 80
 # Only the actor is named if the actor is also the target.
-OF_ONESELF = {"person.signed_in", "person.signed_out", "person.joined", "archive.made"}
+OF_ONESELF = {
+    "person.signed_in",
+    "person.signed_out",
+    "person.joined",
+    "archive.made",
+    "conversations.exported",
+}
 WITHOUT_ACTOR = {
     "person.sign_in_failed": SOMEBODY,
+    "person.signed_out": SOMEBODY,
+    "person.invited": SOMEBODY,  # asked for an account
+    "chat.share_opened": SOMEBODY,
     "retention.applied": HOUSEKEEPING,
     "log.emptied": HOUSEKEEPING,
 }
@@ -101,6 +110,8 @@ def _words(event: AuditEvent, values: Mapping[str, Any]) -> str:
         return f"added {values['added']} to the group"
     if event.action == "group.changed" and "removed" in values:
         return f"removed {values['removed']} from the group"
+    if event.action == "conversations.exported" and event.target == str(event.actor):
+        return "exported their own chats"
     return event.words
 
 
@@ -114,12 +125,16 @@ def _target(event: AuditEvent, names: Names, values: Mapping[str, Any]) -> str:
     if event.target_type in WITHOUT_TARGET:
         return ""
     if event.target_type == CHAT:
-        short = event.target[:SHORT]
-        return f"({short})" if event.words.endswith("a chat") else f"a chat ({short})"
+        short = _short(event.target)
+        return short if event.words.endswith("a chat") else f"a chat {short}"
     name = names.get((event.target_type, event.target)) or values.get("about", "")
     called = Truncator(name).chars(MAX_NAME_LENGTH)
     model = values.get("model") if event.action == "access.changed" else ""
-    return f"{model} of {called}" if model else called or event.target
+    return f"{model} of {called}" if model else called or _short(event.target)
+
+
+def _short(target: str) -> str:
+    return f"({target[:SHORT]})" if len(target) > SHORT else target
 
 
 def _item(event: AuditEvent) -> list[tuple[str, str]]:

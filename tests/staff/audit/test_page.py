@@ -19,6 +19,7 @@ from chatapp.models import (
     User,
     audit,
 )
+from chatapp.models.audit.recording import append
 from chatapp.staff.audit import views
 from tests.conftest import PASSWORD
 from tests.support.page import parse
@@ -67,6 +68,7 @@ def test_sentences_are_complete_if_people_act_on_themselves(olives: Client, oliv
     with transaction.atomic():
         audit.record("role.changed", actor=olive, about=olive)
         audit.record("person.joined", actor=olive, about=olive)
+        audit.record("conversations.exported", actor=olive, about=olive)
         invitation = Invitation.objects.create(made_by=olive, expires_at=timezone.now())
         audit.record("person.invited", actor=olive, about=invitation)
         named = Invitation.objects.create(
@@ -74,9 +76,10 @@ def test_sentences_are_complete_if_people_act_on_themselves(olives: Client, oliv
         )
         audit.record("person.invited", actor=olive, about=named)
     found = sentences(olives.get(LOG).text)
-    assert found[:4] == [
+    assert found[:5] == [
         "olive invited eve@example.org",
         "olive invited someone",
+        "olive exported their own chats",
         "olive joined",
         "olive changed the role of olive",
     ]
@@ -93,13 +96,19 @@ def test_sentences_say_what_was_done_to_what(
         audit.record("group.changed", actor=olive, about=group, detail={"before": SCRIPT})
         audit.record("name.revealed", actor=olive, about=chat)
         audit.record("hold.set", actor=olive, about=chat)
+        audit.record("chat.share_opened", actor=None, about=chat)
+        append(
+            "import.started", actor=olive.pk, target_type="import", target=str(chat.pk), detail={}
+        )
         audit.record("access.changed", actor=olive, about=connected, detail={"model": "m"})
         audit.record("installation.changed", actor=olive, about=Installation.this())
     page = olives.get(LOG).text
     short = str(chat.pk)[:8]
-    assert sentences(page)[:7] == [
+    assert sentences(page)[:9] == [
         "olive changed the settings",
         f"olive changed access to m of {connected.name}",
+        f"olive began to import chats ({short})",
+        f"Someone opened the public link of a chat ({short})",
         f"olive put a legal hold on a chat ({short})",
         f"olive revealed the name of the owner of a chat ({short})",
         "olive changed the group Writers",
@@ -108,7 +117,7 @@ def test_sentences_say_what_was_done_to_what(
     ]
     assert "secretcanary" not in page
     assert SCRIPT not in page
-    assert str(chat.pk) in parse(page).find_all("li.event dl")[3].text
+    assert str(chat.pk) in parse(page).find_all("li.event dl")[5].text
 
 
 def test_events_are_below_the_day_they_happened_on(olives: Client, log: list[AuditEvent]) -> None:

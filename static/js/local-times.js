@@ -1,6 +1,7 @@
-// Coming times in the browser's time zone: "tomorrow at 09:00" for a limit that resets at 00:00 (UTC).
+// Times in the browser's time zone: "tomorrow at 09:00" for a limit that resets at 00:00 (UTC).
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+const NAMED_DAYS = { "-1": "yesterday", 0: "today", 1: "tomorrow" };
 
 showIn(document);
 
@@ -16,9 +17,11 @@ function showIn(root) {
 
 function inWords(moment, now) {
   const days = Math.round((midnightOf(moment) - midnightOf(now)) / DAY_MS);
-  const date = moment.toLocaleDateString("en-GB", { day: "numeric", month: "long" });
+  const isThisYear = moment.getFullYear() === now.getFullYear();
+  const year = isThisYear ? undefined : "numeric";
+  const date = moment.toLocaleDateString("en-GB", { day: "numeric", month: "long", year });
   const time = moment.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-  return `${["today", "tomorrow"][days] ?? `on ${date}`} at ${time}`;
+  return `${NAMED_DAYS[days] ?? `on ${date}`} at ${time}`;
 }
 
 function midnightOf(moment) {

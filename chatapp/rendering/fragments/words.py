@@ -8,6 +8,8 @@ from typing import Any
 
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from chatapp.catalogue import name_of
@@ -93,6 +95,11 @@ def chosen_model(reply: Message) -> str:
     return str(reply.chosen_model or "")
 
 
+def ending_label(ending: str) -> str:
+    """Return what lists call an ending; one that a newer version wrote is as it is."""
+    return Ending(ending).label if ending in list(Ending) else ending.capitalize()
+
+
 def usage_details(usage: Usage, ending: str = "") -> str:
     """List every known count (12 in, 4 of them from cache, 18 out) and how it was estimated."""
     if usage.provenance == Usage.Provenance.UNKNOWN:
@@ -104,7 +111,7 @@ def usage_details(usage: Usage, ending: str = "") -> str:
         reason = ", since the reply ended early" if ending in EARLY else ""
         counts.append(f"estimated from the length of the text{reason}")
         if usage.upper_total_tokens:
-            counts.append(f"{usage.upper_total_tokens:,} at most")
+            counts.append(f"at most {usage.upper_total_tokens:,} in all")
     if usage.has_reported_cost:
         counts.append("cost as the provider reported it")
     return ", ".join(counts)
@@ -199,6 +206,12 @@ def thousands(count: int) -> str:
 
 def moment(value: datetime) -> str:
     return f"{value.day} {value:%b %Y %H:%M:%S}"
+
+
+def local_time(value: datetime) -> SafeString:
+    """Return a `time` element; static/js/local-times.js shows it in the browser's time zone."""
+    shown = f"{value.day} {value:%b %Y %H:%M} UTC"
+    return format_html('<time datetime="{}" data-local>{}</time>', value.isoformat(), shown)
 
 
 def day(value: datetime) -> str:

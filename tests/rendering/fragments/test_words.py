@@ -43,7 +43,8 @@ def test_durations_are_written_as_people_say_them(value: float, text: str) -> No
                 upper_completion_tokens=5,
             ),
             "stopped",
-            "12 in, estimated from the length of the text, since the reply ended early, 25 at most",
+            "12 in, estimated from the length of the text, since the reply ended early, "
+            "at most 25 in all",
         ),
     ],
     ids=["unknown", "reported", "estimated"],

@@ -41,6 +41,7 @@ from chatapp.models.billing.quota_usage import quota_usages, warning
 from chatapp.models.files.attachments import drafted_files
 from chatapp.realtime.worker import worker
 from chatapp.rendering import fragments
+from chatapp.upstream.wire.chat_parameters import EFFORT_NAMES, NO_EFFORT
 from chatapp.upstream.wire.composer_parameters import Controls
 
 logger = logging.getLogger(__name__)
@@ -166,13 +167,6 @@ def _used_tokens(
     return None
 
 
-EFFORTS = [
-    ("", "Default effort"),
-    ("none", "No reasoning"),
-    *((one, f"{one.capitalize()} effort") for one in ("minimal", "low", "medium", "high")),
-    ("xhigh", "Extra high effort"),
-    ("max", "Maximum effort"),
-]
 NO_NOTES: dict[str, object] = {"notice": "", "says_closing_stops": False}
 
 
@@ -307,7 +301,7 @@ def _models(offers: list[Offer], wanted: list[str]) -> dict[str, object]:
         "offers": offers,
         "chosen_model": chosen,
         "controls": offer.upstream.controls_for(model) if offer and model else Controls(),
-        "efforts": EFFORTS,
+        "efforts": [NO_EFFORT, *EFFORT_NAMES.items()],
         "awaits_models": any(offer.is_awaited for offer in offers),
         "stopgap": "" if chosen in wanted else chosen,
     }

@@ -64,7 +64,7 @@ async function send(one, part, signal) {
 function draw(share) {
   const percent = Math.floor(100 * share);
   shown.querySelector("progress").value = percent;
-  shown.querySelector(".job-percent").textContent = `${percent} %`;
+  shown.querySelector(".job-percent").textContent = `${percent}%`;
   const news = percent - (percent % 25);
   if (news && status.dataset.said !== `${news}`) {
     status.dataset.said = news;

@@ -18,7 +18,7 @@ async function look() {
 
 function draw(percent) {
   shown.querySelector("progress").value = percent;
-  shown.querySelector(".job-percent").textContent = `${percent} %`;
+  shown.querySelector(".job-percent").textContent = `${percent}%`;
   const status = shown.querySelector("[role=status]");
   const news = percent - (percent % NEWS);
   if (news && status.dataset.said !== `${news}`) {

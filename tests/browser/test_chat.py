@@ -165,6 +165,7 @@ def test_closing_the_tab_closes_the_upstream_request_and_keeps_the_chat(
     again.sidebar.get_by_role("link", name="A question to leave").click()
     again.expect_ending("abandoned")
     expect(again.answer).to_have_text("Half of it")
+    expect(again.reply.get_by_role("link", name="Finish replies instead?")).to_be_visible()
     expect(again.reply.get_by_role("button", name="Continue")).to_be_visible()
 
 

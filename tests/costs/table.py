@@ -69,7 +69,7 @@ class Recorded:
         return cls(**json.loads(FILE.read_text()))
 
     def find_excesses(self, action: str, cost: Cost) -> Iterator[str]:
-        """Say what is more than 3 % above its record, and which functions grew most."""
+        """Say what is more than 3% above its record, and which functions grew most."""
         if action not in self.figures:
             yield f"{action} has no record: run make costs"
             return

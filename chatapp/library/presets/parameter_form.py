@@ -13,9 +13,10 @@ from django import forms
 from chatapp.models.library.presets import MAX_SYSTEM_PROMPT_LENGTH
 from chatapp.text.multiline import MultilineField
 from chatapp.upstream.wire.chat_parameters import (
-    EFFORTS,
+    EFFORT_NAMES,
     LABELS,
     MAX_JSON,
+    NO_EFFORT,
     InvalidParameters,
     checked,
 )
@@ -102,9 +103,7 @@ class ParameterForm(forms.Form):
     temperature = forms.FloatField(required=False)
     top_p = forms.FloatField(required=False)
     max_output_tokens = forms.IntegerField(required=False)
-    reasoning_effort = forms.ChoiceField(
-        required=False, choices=[NOT_SET, *((one, one) for one in EFFORTS)]
-    )
+    reasoning_effort = forms.ChoiceField(required=False, choices=[NO_EFFORT, *EFFORT_NAMES.items()])
     stop = StopField()
     seed = forms.IntegerField(required=False)
     response_format = forms.ChoiceField(required=False, choices=FORMATS)

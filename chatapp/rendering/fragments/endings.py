@@ -20,6 +20,7 @@ class Notice:
     needs_images: bool = False  # from another model
     without: tuple[str, ...] = ()  # the names of parameters that the model refused
     is_too_long: bool = False  # for the model's context
+    tells_of_closing: bool = False  # and where one may choose what it does
 
     @property
     def without_words(self) -> str:
@@ -91,6 +92,8 @@ def notice_of(message: Message) -> Notice | None:
     ending = Ending(message.ending)
     if ending is Ending.NO_ANSWER or (ending is Ending.LENGTH and not message.content):
         return Notice(_no_answer(message), is_error=True)
+    if ending is Ending.ABANDONED:
+        return Notice(CALM[ending], tells_of_closing=True)
     if ending in CALM:
         return Notice(CALM[ending])
     kept = " The text so far has been saved." if has_content(message) else ""

@@ -121,7 +121,7 @@ class AddressesField(MultilineField):
             words = [word.strip("<>\"'()[]") for word in re.split(r"[\s,;]+", line)]
             addresses = [word for word in words if "@" in word]
             if any(words) and not addresses and number:
-                raise ValidationError(f"“{line.strip()[:80]}” has no email address. Correct it.")
+                raise ValidationError(f"“{line.strip()[:80]}” isn't an email address.")
             for address in addresses:
                 found.setdefault(_checked(address).casefold(), address)
         if value and value.strip() and not found:

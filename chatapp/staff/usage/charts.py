@@ -42,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Chart:
-    top: float  # what the chart's height stands for
+    top: int  # what the chart's height stands for
     columns: list[Column]
     before: str  # an SVG path; "" if nothing was used
 
@@ -67,11 +67,11 @@ def chart(shown: list[Figures], earlier: list[Figures], measure: str) -> Chart:
     return Chart(top, columns, outline(before, top) if any(before) else "")
 
 
-def round_up(value: float) -> float:
+def round_up(value: float) -> int:
     """Return the next 1, 2 or 5 with zeros, which is easy to read as the top of an axis."""
     if value <= 1:
         return 1
-    size = 10.0 ** (len(f"{value:.0f}") - 1)
+    size: int = 10 ** (len(f"{value:.0f}") - 1)
     return next(step * size for step in (1, 2, 5, 10) if step * size >= value)
 
 

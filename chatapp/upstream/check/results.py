@@ -68,13 +68,17 @@ def timing_results(answer: Answer) -> list[CheckResult]:
     if not answer.is_stream:
         return [first]
     median, longest = duration(timing.median_gap), duration(timing.longest_gap)
-    gaps = f"median {median}, longest {longest}, of {timing.chunks} chunks"
+    gaps = f"median {median}, longest {longest}, of {_counted(timing.chunks)}"
     return [first, ok("Gaps", gaps), _buffering_result(timing)]
+
+
+def _counted(chunks: int) -> str:
+    return "1 chunk" if chunks == 1 else f"{chunks:,} chunks"
 
 
 def _buffering_result(timing: Timing) -> CheckResult:
     if not timing.can_tell_buffering:
-        found = f"unclear from {timing.chunks} chunks"
+        found = f"unclear from {_counted(timing.chunks)}"
         return note("Buffering", found, "Try a model that writes more.")
     if timing.seems_buffered:
         found = f"{timing.chunks_in_bursts} of {timing.chunks} chunks came in bursts after silence"

@@ -29,7 +29,17 @@ LABELS: Mapping[str, str] = MappingProxyType(
         "extra": "other parameters",
     }
 )
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+EFFORT_NAMES = {
+    "none": "No reasoning",
+    "minimal": "Minimal effort",
+    "low": "Low effort",
+    "medium": "Medium effort",
+    "high": "High effort",
+    "xhigh": "Extra high effort",
+    "max": "Maximum effort",
+}
+EFFORTS = tuple(EFFORT_NAMES)
+NO_EFFORT = ("", "Default effort")  # the choice to set none
 FORMATS = ("text", "json_object", "json_schema")
 MAX_OUTPUT = 10_000_000  # tokens
 MAX_STOPS, MAX_STOP_LENGTH = 4, 200

@@ -98,3 +98,7 @@ def test_urls_equal_those_of_django(engine: Environment, name: str) -> None:
     template = engine.from_string("{{ url(name, pk) }}")
     for pk in (uuid4(), uuid4()):
         assert template.render(name=name, pk=pk) == reverse(name, args=[pk])
+
+
+def test_apostrophes_are_straight() -> None:
+    assert [name for name in OURS if "\u2019" in source_of(name)] == []

@@ -442,7 +442,7 @@ def test_several_people_are_invited_in_one_step(olives: Client) -> None:
 @pytest.mark.parametrize(
     ("pasted", "problem"),
     [
-        ("ann@example.org\nBea Smith", "“Bea Smith” has no email address."),
+        ("ann@example.org\nBea Smith", "“Bea Smith” isn&#39;t an email address."),
         ("ann@example.org, bea@", "“bea@” isn&#39;t an email address."),
         ("<script>@x", "isn&#39;t an email address."),
         ("nobody", "Enter email addresses"),

@@ -427,7 +427,7 @@ def test_the_list_is_for_reviewers_and_links_to_no_administrator_page(
 def test_an_empty_list_says_what_to_do(ritas: Client, olives: Client, begin: Begin) -> None:
     for show, sentence in (
         ("queue", "Nothing needs a look"),
-        ("mine", "You have claimed no chat"),
+        ("mine", "You haven't claimed a chat"),
         ("decided", "No verdicts yet"),
         ("all", "Nothing to review yet"),
     ):

@@ -72,11 +72,11 @@ async def streaming(browser: Browser, replies: int) -> AsyncIterator[list[Tab]]:
         await asyncio.gather(*(tab.reply_began() for tab in tabs))
         await asyncio.sleep(1)
         yield tabs
-    finally:
         for tab in tabs:
             tab.stop()
         await asyncio.gather(*(tab.reply_ended() for tab in tabs))
-        await browser.close_tabs()
+    finally:
+        await browser.close_tabs()  # which stops those whose prompt would come after a stop
 
 
 async def stream_at_once(browser: Browser, replies: int, tokens: int) -> tuple[list[Tab], int]:

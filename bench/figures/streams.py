@@ -58,10 +58,12 @@ async def storm(quick: bool) -> list[Row]:
 
 
 @asynccontextmanager
-async def streaming(browser: Browser, replies: int) -> AsyncIterator[list[Tab]]:
+async def streaming(
+    browser: Browser, replies: int, begin_seconds: float = 60.0
+) -> AsyncIterator[list[Tab]]:
     """Stream that many replies, begun over a second; stop them at the end.
 
-    Raises `TimeoutError` if one does not begin.
+    Raises `TimeoutError` if one does not begin within `begin_seconds`.
     """
     tabs = await browser.open_tabs(replies)
     try:
@@ -69,7 +71,8 @@ async def streaming(browser: Browser, replies: int) -> AsyncIterator[list[Tab]]:
         for number, tab in enumerate(tabs):
             await asyncio.sleep(began_at + number / replies - time.monotonic())
             tab.ask(Order(browser.next_number(), LONG, PACE))
-        await asyncio.gather(*(tab.reply_began() for tab in tabs))
+        async with asyncio.timeout(begin_seconds):
+            await asyncio.gather(*(tab.reply_began() for tab in tabs))
         await asyncio.sleep(1)
         yield tabs
         for tab in tabs:

@@ -8,7 +8,7 @@ import { tell } from "./toast.js";
 const PAUSE = 1000; // ms without a key
 const ASKS = ["prompt", "edit", "retry", "continue"];
 const FAILED = "The chat settings couldn't be saved. Try again in a moment.";
-const REFUSED = "Nothing was sent: the chat settings have a mistake. Correct it, then try again.";
+const UNSENT = "Nothing was sent, because the chat settings aren't saved. Correct them, or try again.";
 
 const panel = () => document.getElementById("chat-settings");
 const form = () => panel()?.querySelector("form");
@@ -49,37 +49,25 @@ document.addEventListener("change", ({ target }) => {
   if (target.closest?.("#chat-settings form") && !target.matches("[hx-trigger]")) save();
 });
 
-document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.id !== "chat-settings") return;
-  if (isUnsaved() && !isRefused()) save(); // it was drawn for another model, or typed in meanwhile
+document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
+  if (!saving || ctx.target?.id !== "chat-settings") return;
+  const isDrawn = ctx.status === "swapped" && ctx.response.status < 400;
+  if (!isDrawn && isUnsaved()) tell(FAILED);
+  if (isDrawn && isUnsaved() && !isRefused()) save(); // drawn for another model, or typed in meanwhile
   else end();
 });
 
-for (const type of ["htmx:error", "htmx:response:error"]) {
-  document.addEventListener(type, ({ detail: { ctx } }) => {
-    if (ctx?.target?.id !== "chat-settings") return;
-    if (saving) tell(FAILED);
-    end();
-  });
-}
-
-// Runs before the scripts that show the message as sent.
-document.addEventListener("htmx:ws:before:message:outgoing", (event) => {
-  const { detail } = event;
+document.addEventListener("htmx:ws:before:message:outgoing", ({ detail }) => {
   if (!ASKS.includes(detail.message.values.action)) return;
   save();
-  if (saving) return detail.waitUntil(saving.promise.then(() => cancelIfUnsaved(detail)));
-  if (!isUnsaved()) return;
-  event.preventDefault();
-  event.stopImmediatePropagation();
-  tell(REFUSED);
-}, true);
+  if (saving) detail.waitUntil(saving.promise.then(() => cancelIfUnsaved(detail)));
+});
 
 function cancelIfUnsaved(detail) {
   if (!isUnsaved()) return;
   cancelMessage(detail);
   document.dispatchEvent(new Event("chat:unsent"));
-  tell(REFUSED);
+  tell(UNSENT);
 }
 
 // The page may be closed before a request is sent.

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
@@ -43,7 +44,7 @@ def test_settings_hold_from_the_first_prompt_and_can_be_changed(
     tab.ask("And?")
     expect(panel.get_by_role("alert")).to_have_text("Temperature must be a number from 0 to 2.")
     expect(
-        tab.page.get_by_text("Nothing was sent: the chat settings have a mistake.")
+        tab.page.get_by_text("Nothing was sent, because the chat settings aren't saved.")
     ).to_be_visible()
     expect(tab.message).to_have_value("And?")
     expect_accessible(tab.page)
@@ -183,6 +184,56 @@ def test_what_is_typed_while_the_panel_is_drawn_again_is_kept(
     body = sent(upstream)
     assert body["messages"][0]["content"] == "Answer in rhymes."
     assert body["temperature"] == 0.3
+
+
+def test_what_is_typed_while_the_settings_are_saved_is_saved_too(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
+    tab = desk.open()
+    script(upstream)
+    tab.ask("Why?")
+    tab.expect_ending("complete")
+    sent(upstream)
+    panel = open_panel(tab)
+    held: list[Route] = []
+    tab.page.route("**/settings/", lambda route: held.append(route), times=1)
+    prompt = panel.get_by_label("System prompt")
+    prompt.click()
+    with tab.page.expect_request("**/settings/"):
+        tab.page.keyboard.type("Answer")
+    tab.page.keyboard.type(" in rhymes")
+    panel.get_by_label("Temperature").fill("0.3")
+    held[0].continue_()
+    expect(panel.get_by_role("status")).to_have_text("Saved")
+    expect(prompt).to_have_value("Answer in rhymes")
+    script(upstream)
+    tab.ask("And?")
+    tab.expect_ending("complete")
+    body = sent(upstream)
+    assert body["messages"][0]["content"] == "Answer in rhymes"
+    assert body["temperature"] == 0.3
+
+
+@pytest.mark.thorough
+def test_no_prompt_waits_for_a_panel_that_is_gone(desk: Desk, upstream: FakeUpstream) -> None:
+    tab = desk.open()
+    script(upstream)
+    tab.ask("Why?")
+    tab.expect_ending("complete")
+    sent(upstream)
+    panel = open_panel(tab)
+    held: list[Route] = []
+    tab.page.route("**/settings/", lambda route: held.append(route))
+    with tab.page.expect_request("**/settings/"):
+        panel.get_by_label("Temperature").fill("0.7")
+        panel.get_by_label("Temperature").press("Tab")
+    tab.page.get_by_role("link", name="New chat").first.click()
+    expect(tab.page.locator("#title")).to_have_text("New chat")
+    held[0].continue_()
+    script(upstream)
+    tab.ask("And?")
+    tab.expect_ending("complete")
+    assert "temperature" not in sent(upstream)
 
 
 def open_panel(tab: Tab) -> Any:

@@ -189,11 +189,7 @@ def test_what_is_typed_while_the_panel_is_drawn_again_is_kept(
 def test_what_is_typed_while_the_settings_are_saved_is_saved_too(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
-    tab = desk.open()
-    script(upstream)
-    tab.ask("Why?")
-    tab.expect_ending("complete")
-    sent(upstream)
+    tab = start_chat(desk, upstream)
     panel = open_panel(tab)
     held: list[Route] = []
     tab.page.route("**/settings/", lambda route: held.append(route), times=1)
@@ -216,11 +212,7 @@ def test_what_is_typed_while_the_settings_are_saved_is_saved_too(
 
 @pytest.mark.thorough
 def test_no_prompt_waits_for_a_panel_that_is_gone(desk: Desk, upstream: FakeUpstream) -> None:
-    tab = desk.open()
-    script(upstream)
-    tab.ask("Why?")
-    tab.expect_ending("complete")
-    sent(upstream)
+    tab = start_chat(desk, upstream)
     panel = open_panel(tab)
     held: list[Route] = []
     tab.page.route("**/settings/", lambda route: held.append(route))
@@ -234,6 +226,15 @@ def test_no_prompt_waits_for_a_panel_that_is_gone(desk: Desk, upstream: FakeUpst
     tab.ask("And?")
     tab.expect_ending("complete")
     assert "temperature" not in sent(upstream)
+
+
+def start_chat(desk: Desk, upstream: FakeUpstream) -> Tab:
+    tab = desk.open()
+    script(upstream)
+    tab.ask("Why?")
+    tab.expect_ending("complete")
+    sent(upstream)
+    return tab
 
 
 def open_panel(tab: Tab) -> Any:

@@ -78,8 +78,11 @@ class Jobs:
         self._stopping.set()
         self.look()
         until = time.monotonic() + STOP_SECONDS
-        for thread in list(self._threads):
-            thread.join(max(0.0, until - time.monotonic()))
+        # The thread that begins jobs comes first, and may just have started another.
+        while threads := [thread for thread in self._threads if thread.is_alive()]:
+            if (seconds := until - time.monotonic()) <= 0:
+                break
+            threads[0].join(seconds)
 
     @property
     def is_idle(self) -> bool:
@@ -87,7 +90,7 @@ class Jobs:
 
     def run_all(self) -> None:
         """Run all jobs that are free, in this thread."""
-        while not self._stopping.is_set() and (job := self._claim()):
+        while job := self._claim():
             try:
                 self._run_job(job)
             finally:
@@ -136,6 +139,9 @@ class Jobs:
     def _claim(self) -> Job | None:
         with self._one_claims:
             people = {job.user_id for job in list(self._running.values())}
+            # Read after `people`: a job that was given back must not be claimed again.
+            if self._stopping.is_set():
+                return None
             for kind in list(kinds):
                 if job := claim(kind, self._process, people):
                     self._running[job.pk] = job

@@ -281,3 +281,12 @@ def test_one_job_of_a_person_runs_at_a_time_and_others_do_not_wait(
 
 def test_unstarted_threads_can_be_stopped() -> None:
     Jobs(uuid4()).stop()
+
+
+def test_a_stopped_process_claims_no_job(alice: User, here: Jobs, errands: Kinds) -> None:  # noqa: F811
+    errands[Errand] = counting
+    job = Errand.objects.create(user=alice)
+    here.stop()
+    here.run_all()
+    job.refresh_from_db()
+    assert (job.state, job.run_by) == (JobState.WAITING, None)

@@ -130,7 +130,10 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
             "environment": "chatapp.rendering.fragments.environment.environment",
-            "context_processors": ["chatapp.rendering.fragments.environment.csrf_input_once"],
+            "context_processors": [
+                "chatapp.rendering.fragments.environment.csrf_input_once",
+                "chatapp.staff.navigation.staff_page",
+            ],
         },
     },
     {

@@ -27,7 +27,6 @@ from chatapp.models.billing.limits import dollars
 from chatapp.models.conversations.feedback import MAX_NOTE_LENGTH, known_feedback
 from chatapp.models.conversations.paths import path_of
 from chatapp.models.platform import branding
-from chatapp.models.platform.upstream_failures import UpstreamFailure
 from chatapp.rendering.fragments import context_figures, words
 from chatapp.rendering.fragments.constants import WithConstants
 from chatapp.rendering.fragments.fallback_words import fallback_sentence
@@ -84,7 +83,6 @@ def environment(**options: Any) -> Environment:
     env.globals.update(
         account_token=account_token,
         brand=branding.known,
-        failing_upstreams=UpstreamFailure.objects.of_now,
         close_codes={code.name: code.value for code in CloseCode},
         allowed_attributes=allowed_attributes(),
         longest_note=MAX_NOTE_LENGTH,

@@ -11,10 +11,11 @@ from itertools import chain, groupby, islice
 from operator import attrgetter
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from chatapp.db.key_in import KeyIn
-from chatapp.models import Conversation
+from chatapp.models import Conversation, ConversationFacet, Review
+from chatapp.models.review.readable import is_reviewable
 from chatapp.staff.review.criteria import ReviewFilter, Show
 from chatapp.staff.review.matches import FIRST_BATCH, Matches
 from chatapp.staff.review.positions import ReviewPosition
@@ -72,3 +73,14 @@ def _with_urgency(urgency: int, keys: Collection[UUID]) -> Collection[UUID]:
 
 def found_by(wanted: ReviewFilter) -> Matches | Queue:
     return Queue(wanted) if wanted.show == Show.QUEUE else Matches(wanted)
+
+
+def count_waiting(most: int) -> int:
+    """Return the length of the unfiltered queue, counted up to `most` in one query."""
+    facts = [reason.fact for reason in chain(*URGENCIES)]
+    candidates = ConversationFacet.objects.filter(fact__in=facts).values("conversation")
+    decided = Review.objects.filter(pk=OuterRef("pk")).exclude(verdict="")
+    waiting = Conversation.objects.filter(
+        ~Q(Exists(decided)), is_reviewable(), has_any(chain(*URGENCIES)), pk__in=candidates
+    )
+    return waiting.order_by()[:most].count()

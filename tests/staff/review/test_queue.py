@@ -95,6 +95,24 @@ def test_a_flag_that_is_gone_leaves_the_less_urgent_reason(
     assert queue(ritas) == keys(down, was_flagged)
 
 
+def test_the_navigation_counts_the_queue(ritas: Client, begin: Begin, disliked: Disliked) -> None:
+    def counted() -> str:
+        nav = parse(ritas.get("/review/?show=all").text).find("nav", id="staff-menu")
+        return nav.find("a").text
+
+    begin(), ruled(disliked())
+    review_of(begin(is_flagged=True)).decide("fine", User.objects.get(username="rita"))
+    was_flagged = begin(is_flagged=True)
+    was_flagged.messages.update(is_flagged=False)
+    assert counted() == "Review 1 to look at"
+    disliked(), begin(ending=Ending.FAILED)
+    assert counted() == "Review 3 to look at"
+    Feedback.objects.all().delete()
+    ReviewRule.objects.all().delete()
+    Conversation.objects.filter(messages__ending=Ending.FAILED).delete()
+    assert counted() == "Review"
+
+
 def test_the_lists_show_what_is_claimed_and_decided(ritas: Client, begin: Begin) -> None:
     mine, theirs, decided = begin(), begin(), begin()
     rita, olive = User.objects.get(username="rita"), User.objects.create_user("o", reviews=True)

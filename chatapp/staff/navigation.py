@@ -1,0 +1,122 @@
+"""What stands around the content of every staff page: the navigation, with counts of what waits.
+
+A page that doesn't show it queries nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from chatapp.models import UpstreamFailure, User
+from chatapp.staff.review.queue import count_waiting
+
+MAX_COUNTED = 99  # chats that need a look; more are "99+"
+
+# The titles of the groups with their pages: the URL's name, the label, and who may open it.
+GROUPS = (
+    (
+        "People",
+        (
+            ("people", "People", "administers"),
+            ("usage", "Usage", "administers"),
+            ("limits", "Limits", "administers"),
+        ),
+    ),
+    (
+        "Models",
+        (
+            ("upstreams", "Models", "administers"),
+            ("tool-servers", "Tool servers", "administers"),
+        ),
+    ),
+    (
+        "Conversations",
+        (
+            ("review", "Review", "reviews"),
+            ("review-labels", "Labels", "administers"),
+            ("review-rules", "Rules", "administers"),
+            ("policy", "Policy", "administers"),
+            ("retention", "Retention", "administers"),
+        ),
+    ),
+    (
+        "Site",
+        (
+            ("settings", "Settings", "administers"),
+            ("shared-items", "Shared", "administers"),
+            ("audit", "Audit", "administers"),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    label: str
+    path: str
+    is_current: bool
+    waiting: int
+    waits: str  # what `waiting` counts
+
+
+@dataclass(frozen=True)
+class Group:
+    title: str
+    entries: Sequence[Entry]
+
+
+class StaffPage:
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+
+    @cached_property
+    def navigation(self) -> list[Group]:
+        """The pages that the person may open, in groups."""
+        user = self._request.user
+        titled = {
+            title: [(name, label) for name, label, role in pages if getattr(user, role)]
+            for title, pages in GROUPS
+        }
+        paths = {name: reverse(name) for pages in titled.values() for name, _ in pages}
+        above = [name for name, path in paths.items() if self._request.path.startswith(path)]
+        current = max(above, key=lambda name: len(paths[name]), default="")
+        return [
+            Group(
+                title,
+                [
+                    Entry(label, paths[name], name == current, *self._waiting.get(name, (0, "")))
+                    for name, label in pages
+                ],
+            )
+            for title, pages in titled.items()
+            if pages
+        ]
+
+    @property
+    def is_waiting(self) -> bool:
+        return any(count for count, _ in self._waiting.values())
+
+    @cached_property
+    def _waiting(self) -> dict[str, tuple[int, str]]:
+        """What waits for the person on each page, by the URL's name."""
+        user = self._request.user
+        assert isinstance(user, User)
+        found = {}
+        if user.reviews:
+            found["review"] = (count_waiting(MAX_COUNTED + 1), "to look at")
+        if user.administers:
+            found["upstreams"] = (len(self.failing_upstreams), "failing")
+        return found
+
+    @cached_property
+    def failing_upstreams(self) -> list[UpstreamFailure]:
+        """The latest failure of each upstream that fails now."""
+        return UpstreamFailure.objects.of_now()
+
+
+def staff_page(request: HttpRequest) -> dict[str, StaffPage]:
+    """Context processor: what staff pages show around their content."""
+    return {"staff_page": StaffPage(request)}

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from chatapp.models import UpstreamFailure, User
 from chatapp.staff.review.queue import count_waiting
+from chatapp.staff.upstream_setup.failing import failing_upstreams
 
 MAX_COUNTED = 99  # chats that need a look; more are "99+"
 
@@ -113,8 +114,8 @@ class StaffPage:
 
     @cached_property
     def failing_upstreams(self) -> list[UpstreamFailure]:
-        """The latest failure of each upstream that fails now."""
-        return UpstreamFailure.objects.of_now()
+        """The latest failure of each upstream to warn of."""
+        return failing_upstreams(self._request)
 
 
 def staff_page(request: HttpRequest) -> dict[str, StaffPage]:

@@ -120,7 +120,8 @@ class Upstream(ImageSettings, ContextSettings, ParameterSettings):
     model_descriptions = models.JSONField(null=True, editable=False)
     from_environment = models.BooleanField(default=False, editable=False)
     position = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
-    # When its address or key was last entered; earlier failures say nothing about it now.
+    # When its address or key was last entered, or a test of it succeeded; earlier failures say
+    # nothing about it now.
     connected_at = models.DateTimeField(null=True, editable=False)
 
     dialect = models.CharField(

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.safestring import mark_safe
 
 from chatapp import tools
@@ -46,6 +47,8 @@ async def _parts_of(
         while result := await found.get():
             yield render_to_string("upstream_setup/_row.html", {"row": row_of(result)})
         report = await testing
+        if report.can_serve:
+            await Upstream.objects.filter(pk=upstream.pk).aupdate(connected_at=timezone.now())
     finally:
         testing.cancel()
         with suppress(asyncio.CancelledError):

@@ -37,6 +37,9 @@ urlpatterns = [
         views.forget_context_refusal,
         name="forget-context-refusal",
     ),
+    path(
+        "settings/models/<int:pk>/dismiss/", views.dismiss_failure, name="dismiss-upstream-failure"
+    ),
     path("settings/models/<int:pk>/off/", views.turn_off, name="upstream-off"),
     path("settings/models/<int:pk>/delete/", views.delete, name="delete-upstream"),
     path("settings/models/<int:pk>/test/", views.test, name="test-upstream"),

@@ -9,10 +9,11 @@ from urllib.parse import urlencode
 from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
@@ -35,6 +36,7 @@ from chatapp.staff.admin.secret_forms import state_of_secret
 from chatapp.staff.admin.upstreams import switch_demo_off, taken_along_by
 from chatapp.staff.people.log import record
 from chatapp.staff.upstream_setup.correction import corrected
+from chatapp.staff.upstream_setup.failing import dismiss
 from chatapp.staff.upstream_setup.forms import AddressForm, ModelForm, OfferForm, RequestsForm
 from chatapp.staff.upstream_setup.health import DAYS, health_of
 from chatapp.staff.upstream_setup.live_test import page_of_test
@@ -187,6 +189,16 @@ def forget_context_refusal(request: HttpRequest, pk: int) -> HttpResponse:
             record(request, "upstream.changed", upstream, **detail)
     messages.success(request, "Forgotten. The size of its context is as listed again.")
     return redirect("upstream-offer", pk)
+
+
+@require_POST
+@administrators_only
+def dismiss_failure(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take away the warning of an upstream that fails, and show the page it stood on again."""
+    dismiss(request, get_object_or_404(Upstream, pk=pk).pk)
+    back = request.POST.get("back", "")
+    is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
+    return HttpResponseRedirect(back if is_ours else reverse("upstreams"))
 
 
 @require_POST

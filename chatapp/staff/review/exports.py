@@ -119,7 +119,7 @@ def _facts(row: Row, named: Named) -> dict[str, object]:
         row.feedback["up"],
         row.feedback["down"],
         row.review.verdict if row.review else "",
-        row.labels,
+        [label.name for label in row.labels],
         decided_at.isoformat() if decided_at else None,
         row.flagged_by,
         row.characters,

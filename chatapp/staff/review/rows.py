@@ -1,6 +1,7 @@
 """Rows of the review list: owner, usage, cost and outcome of a conversation, none of its text.
 
-A page of rows takes a fixed number of queries.
+A title is text, too, so only reviewers who have the conversation open see it. A page of rows takes
+a fixed number of queries.
 """
 
 from collections import Counter
@@ -14,7 +15,15 @@ from uuid import UUID
 from django.db.models import Count, Sum
 
 from chatapp.db.key_in import KeyIn
-from chatapp.models import Conversation, Review, ReviewPolicy, Usage, User
+from chatapp.models import (
+    Conversation,
+    Opening,
+    Review,
+    ReviewLabel,
+    ReviewPolicy,
+    Usage,
+    User,
+)
 from chatapp.models.review.flags import rules_of
 from chatapp.staff.review.criteria import replies_of
 from chatapp.staff.review.names import Names
@@ -23,6 +32,14 @@ from chatapp.staff.review.reasons import BROKEN
 _BOOKED = ("conversation", "total_tokens", "cost")
 WITHOUT_SAYING = ("", "complete", "streaming")
 """Endings that a row does not mention."""
+FLAGGED_BY_RULE = "Flagged by the rule"
+
+
+class Why(NamedTuple):
+    """A reason why a conversation needs a look."""
+
+    words: str
+    icon: str
 
 
 class _ReplyGroup(NamedTuple):
@@ -56,7 +73,8 @@ class Row:
     feedback: Counter[str] = field(default_factory=Counter)
     is_flagged: bool = False  # by moderation
     rules: Sequence[str] = ()  # names of the rules that flagged it
-    labels: list[str] = field(default_factory=list)
+    labels: list[ReviewLabel] = field(default_factory=list)
+    title: str = ""  # while the reviewer has it open
 
     @property
     def verdict(self) -> str:
@@ -79,20 +97,25 @@ class Row:
         ]
 
     @property
-    def why(self) -> list[str]:
-        """Why it needs a look, in words, most urgent first."""
+    def why(self) -> "list[Why]":
+        """Why it needs a look, most urgent first."""
+        downs = self.feedback["down"]
         return [
-            *(["Flagged by moderation"] if self.is_flagged else []),
-            *(f"Flagged by the rule {name}" for name in self.rules),
-            *([_counted("thumbs down", self.feedback["down"])] if self.feedback["down"] else []),
-            *(_counted(one, self.endings[one]) for one in BROKEN if one in self.endings),
+            *([Why("Flagged by moderation", "flag")] if self.is_flagged else []),
+            *(Why(f"{FLAGGED_BY_RULE} {name}", "flag") for name in self.rules),
+            *([Why(_counted("thumbs down", downs), "thumbs-down")] if downs else []),
+            *(
+                Why(_counted(one, self.endings[one]), "alert")
+                for one in BROKEN
+                if one in self.endings
+            ),
         ]
 
     @property
     def reason(self) -> str:
         """A reason for opening it from the queue. The owner reads it, so it names no rule."""
         kinds = dict.fromkeys(
-            "flagged by a rule" if one.startswith("Flagged by the rule") else one.lower()
+            "flagged by a rule" if one.words.startswith(FLAGGED_BY_RULE) else one.words.lower()
             for one in self.why
         )
         return f"Review queue: {', '.join(kinds)}" if kinds else ""
@@ -134,10 +157,13 @@ def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
     for pk, names in rules_of(rows).items():
         rows[pk].rules = names
     labels = Review.labels.through.objects.filter(KeyIn(rows, "review_id"))
-    for pk, label in labels.order_by("reviewlabel__name").values_list(
-        "review", "reviewlabel__name"
+    for pk, label, name in labels.order_by("reviewlabel__name").values_list(
+        "review", "reviewlabel", "reviewlabel__name"
     ):
-        rows[pk].labels.append(label)
+        rows[pk].labels.append(ReviewLabel(label, name))
+    opened = Opening.objects.living().filter(KeyIn(rows, "conversation_id"), reviewer=reviewer)
+    for pk, title in opened.values_list("conversation", "conversation__title"):
+        rows[pk].title = title
     titles = Usage.objects.filter(KeyIn(rows), kind=Usage.Kind.TITLE)
     summaries = Usage.objects.filter(KeyIn(rows, "conversation"))
     for booked in (*titles.only(*_BOOKED), *summaries.only(*_BOOKED)):

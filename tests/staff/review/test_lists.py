@@ -18,6 +18,7 @@ from chatapp.models import (
     Conversation,
     Feedback,
     Message,
+    Opening,
     Review,
     ReviewLabel,
     ReviewPolicy,
@@ -30,7 +31,7 @@ from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
 from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of
 from tests.support.page import Element, parse
-from tests.support.reviewer import listed_in, rows_in
+from tests.support.reviewer import listed_in, opened, rows_in
 from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db
@@ -101,6 +102,20 @@ def test_a_row_shows_outcomes_and_no_text(ritas: Client, begin: Begin, alice: Us
     ]
     assert "<b>" not in page
     assert not [word for word in (TITLE, PROMPT, ANSWER, "qnoteq") if word in page]
+
+
+def test_a_row_shows_the_title_while_the_chat_is_open(
+    ritas: Client, begin: Begin, olive: User
+) -> None:
+    conversation = begin()
+    opened(ritas, conversation.pk)
+    [row] = rows(ritas)
+    assert words(row)[1] == TITLE
+    User.objects.filter(pk=olive.pk).update(reviews=True)
+    assert TITLE not in signed_in(olive).get(LIST, {"show": "all"}).text
+    Opening.objects.update(ends_at=timezone.now())
+    [row] = rows(ritas)
+    assert TITLE not in row.text
 
 
 def test_deleted_replies_are_not_counted(ritas: Client, begin: Begin) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.utils.text import slugify
+
 from chatapp.staff.admin.recorded import SECRET_CHANGED, is_secret
 from chatapp.staff.admin.tool_servers import ToolServerForm
 from chatapp.text.multiline import MultilineField
@@ -11,7 +13,20 @@ SECRETS = (
     "One per line: Authorization: Bearer key for a URL, NAME=value for a command. Stored encrypted "
     "and never shown again."
 )
+NAME = (
+    "“Company Wiki” becomes company-wiki, the prefix of its tools' names for models, for example "
+    "company-wiki__search."
+)
 KEEPS_SECRETS = " Leave empty to keep the stored ones."
+
+
+class ServerNameField(VisibleCharField):
+    """Makes a valid name of what was typed, such as company-wiki of “Company Wiki”."""
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        # What has no Latin letters or digits stays as it is, and is refused.
+        return slugify(text.replace("_", "-")).strip("-") or text
 
 
 class ServerForm(ToolServerForm):
@@ -26,7 +41,7 @@ class ServerForm(ToolServerForm):
             *("enabled", "asks_first", "unasked_tools", "timeout_seconds", "result_limit_kb"),
         ]
         field_classes = {
-            "name": VisibleCharField,
+            "name": ServerNameField,
             "url": VisibleCharField,
             "command": VisibleCharField,
             "unasked_tools": MultilineField,
@@ -40,6 +55,7 @@ class ServerForm(ToolServerForm):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.fields["name"].help_text = NAME
         self.fields["unasked_tools"].widget.attrs |= {"rows": 3, "spellcheck": "false"}
         secrets = self.fields["new_secrets"]
         if self.instance.secret_problem:

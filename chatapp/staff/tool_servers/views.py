@@ -31,7 +31,7 @@ def tool_servers(request: HttpRequest) -> HttpResponse:
 @administrators_only
 @confirmed_only
 def tool_server(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """Add a tool server, or show and change its settings."""
+    """Add a tool server and list its tools, or show and change its settings."""
     server = ToolServer() if pk is None else get_object_or_404(ToolServer, pk=pk)
     form = ServerForm(request.POST or None, instance=server)
     if request.method != "POST" or not form.is_valid():
@@ -42,6 +42,8 @@ def tool_server(request: HttpRequest, pk: int | None = None) -> HttpResponse:
             action = "toolserver.added" if pk is None else "toolserver.changed"
             record(request, action, form.save(), before=before if pk else {}, after=after)
     messages.success(request, "Saved.")
+    if pk is None:
+        return redirect("tools-of-server", server.pk, preserve_request=True)
     return redirect("tool-server", server.pk)
 
 

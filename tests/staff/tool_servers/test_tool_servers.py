@@ -42,7 +42,7 @@ def test_an_empty_list_says_what_models_can_call(olives: Client) -> None:
 def test_a_server_is_connected_and_recorded_without_its_secrets(olives: Client) -> None:
     answer = olives.post(NEW, fields(new_secrets="X-Key: sk-new-secret"))
     server = ToolServer.objects.get()
-    assert answer.headers["location"] == page_of(server)
+    assert (answer.status_code, answer.headers["location"]) == (307, f"{page_of(server)}tools/")
     assert server.secret_pairs() == {"X-Key": "sk-new-secret"}
     action, detail = newest()
     assert action == "toolserver.added"
@@ -50,6 +50,21 @@ def test_a_server_is_connected_and_recorded_without_its_secrets(olives: Client) 
     assert detail["after"]["url"] == "http://127.0.0.1:1/mcp"
     assert "sk-new-secret" not in olives.get(page_of(server)).text
     assert "sk-new-secret" not in str(detail)
+
+
+def test_connecting_lists_the_tools(olives: Client) -> None:
+    server = {"transport": "stdio", "command": STDIO, "new_secrets": f"PYTHONPATH={ROOT}"}
+    page = olives.post(NEW, fields(**server), follow=True).text
+    assert '<th scope="row">echo</th>' in page
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [("Company Wiki", "company-wiki"), (" Café_Menü! ", "cafe-menu"), ("a--b", "a-b")],
+)
+def test_a_name_is_made_of_what_was_typed(olives: Client, typed: str, name: str) -> None:
+    olives.post(NEW, fields(name=typed))
+    assert ToolServer.objects.get().name == name
 
 
 def test_only_changed_settings_are_recorded(olives: Client, wiki: ToolServer) -> None:
@@ -72,9 +87,9 @@ def test_stored_headers_are_not_sent_to_another_address(olives: Client, wiki: To
 def test_a_refused_form_keeps_what_was_entered_and_names_the_stored_server(
     olives: Client, wiki: ToolServer
 ) -> None:
-    page = parse(olives.post(page_of(wiki), fields(name="Not A Name")).text)
+    page = parse(olives.post(page_of(wiki), fields(name="维基")).text)
     assert page.find("h1").text == "wiki"
-    assert page.find("input", name="name").attributes["value"] == "Not A Name"
+    assert page.find("input", name="name").attributes["value"] == "维基"
 
 
 def test_the_tools_of_a_server_are_listed(olives: Client, wiki: ToolServer) -> None:

@@ -27,6 +27,7 @@ class PeopleField(forms.CharField):
     def __init__(self, *, by: User, **options: Any) -> None:
         self._by = by
         attrs = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        attrs |= {"list": "colleagues", "data-several": ""}
         most = MOST_PEOPLE * (MAX_LOGIN_LENGTH + 1)
         super().__init__(max_length=most, widget=forms.TextInput(attrs), **options)
 
@@ -46,6 +47,6 @@ class PeopleField(forms.CharField):
             yield person
 
 
-def suggested_people(user: User) -> list[str]:
-    """Return usernames of the person's colleagues, for a `<datalist>`."""
-    return list(colleagues_of(user).values_list("username", flat=True)[:MOST_SUGGESTED])
+def suggested_people(user: User) -> list[User]:
+    """Return the person's colleagues, with their names only, for a `<datalist>`."""
+    return list(colleagues_of(user).only("username", "first_name", "last_name")[:MOST_SUGGESTED])

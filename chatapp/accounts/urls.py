@@ -13,7 +13,7 @@ from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.generic import FormView
 
-from chatapp.accounts import openid, signup, tokens, views
+from chatapp.accounts import openid, profile, signup, tokens, views
 from chatapp.accounts.auditing import records_factors
 from chatapp.accounts.staff import View, confirmed_only
 
@@ -63,6 +63,7 @@ urlpatterns = [
     path("accounts/by/<str:provider_id>/back/", openid.come_back, name="openid_connect_callback"),
     path("preferences/", views.preferences, name="preferences"),
     path("preferences/memory/", views.memory, name="memory"),
+    path("accounts/profile/", profile.profile, name="profile"),
     path("accounts/devices/", views.devices, name="devices"),
     path("accounts/tokens/", tokens.tokens, name="tokens"),
     path("accounts/tokens/<uuid:pk>/revoke/", tokens.revoke, name="revoke-token"),

@@ -23,6 +23,7 @@ from chatapp.models.library.sharing import groups_to_share_with
 from chatapp.realtime.worker import worker
 
 PAGE = 60  # chats of others
+AUTHOR = ("user__username", "user__first_name", "user__last_name")
 MAX_TOLD = 500  # people whose open tabs show a change of members at once
 NAMED, ALL = "named", "everyone"
 READ, ADD = "read", "add"
@@ -50,7 +51,6 @@ class MembersForm(forms.Form):
             label="People",
             help_text="Usernames or email addresses, separated by commas.",
         )
-        self.fields["people"].widget.attrs["list"] = "colleagues"
         if (own := groups_to_share_with(owner)).exists():
             groups = self.fields["groups"]
             assert isinstance(groups, forms.ModelMultipleChoiceField)
@@ -81,7 +81,7 @@ class MembersForm(forms.Form):
 @never_cache
 @login_required
 def sharing(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Let the owner add or change members, or remove the entry that `remove` names."""
+    """Let the owner add members, or change or remove the entry that the button names."""
     assert isinstance(request.user, User)
     owner = request.user
     project: Project = get_object_or_404(owner.projects, pk=pk)
@@ -91,6 +91,9 @@ def sharing(request: HttpRequest, pk: UUID) -> HttpResponse:
         if entry:
             remove(project, entry, owner)
             messages.success(request, f"{entry.name}: no longer a member.")
+        return redirect(request.path)
+    if request.method == "POST" and "change" in request.POST:
+        _change_right(request, project, owner)
         return redirect(request.path)
     if request.method == "POST":
         form = MembersForm(request.POST, owner)
@@ -141,7 +144,7 @@ def page_of_others(request: HttpRequest, project: Project) -> dict[str, object]:
     used, pk = moment_of(request.GET.get("before", "")), uuid_of(request.GET.get("id", ""))
     if used and pk:
         found = found.after(used, pk)
-    shown = found.select_related("user").only("title", "updated_at", "user__username")
+    shown = found.select_related("user").only("title", "updated_at", *AUTHOR)
     rows: list[Conversation] = list(shown[: PAGE + 1])
     return {"others": rows[:PAGE], "last": rows[PAGE - 1] if len(rows) > PAGE else None}
 
@@ -155,17 +158,34 @@ def remove(project: Project, entry: ProjectMember, by: User) -> None:
         worker().list_changed(person)
 
 
-def _is_shared(project: Project, form: MembersForm, owner: User) -> bool:
-    entries = form.entries
+def _change_right(request: HttpRequest, project: Project, owner: User) -> None:
+    entry = project.members.filter(pk=parse_pk(request.POST["change"])).first()
+    if entry is None:
+        messages.error(request, "They are no longer a member. Share with them again.")
+        return
+    entry.may_add = request.POST.get("right") == ADD
     try:
-        project.share(entries, owner)
+        _share(project, [entry], owner)
+    except Refused as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{entry.name}: {entry.right.lower()}.")
+
+
+def _is_shared(project: Project, form: MembersForm, owner: User) -> bool:
+    try:
+        _share(project, form.entries, owner)
     except Refused as error:
         form.add_error(None, str(error))
         return False
+    return True
+
+
+def _share(project: Project, entries: list[ProjectMember], owner: User) -> None:
+    project.share(entries, owner)
     authors = move_out(project=project)  # of those who can only read now
     for person in {*_people_of(entries), *authors}:
         worker().list_changed(person)
-    return True
 
 
 def _people_of(entries: Iterable[ProjectMember]) -> set[int]:

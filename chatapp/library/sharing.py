@@ -56,7 +56,8 @@ def sharing(request: HttpRequest, kind: Kind[Any], pk: UUID) -> HttpResponse:
     if request.method == "POST":
         form = ShareForm(request.POST, owner)
         if form.is_valid() and _is_shared(item, owner, form):
-            messages.success(request, "Shared.")
+            group, level = form.parsed
+            messages.success(request, f"{group or EVERYONE}: {level.label.lower()}.")
             return redirect(request.path)
     context = {
         "item": item,

@@ -167,9 +167,7 @@ class Serving:
         if link := setup_link(address):
             lines.append(f"Create the first account, an administrator, once: {link}")
         if self._demo_key:
-            lines.append(
-                "The built-in demo answers. Set OPENAI_BASE_URL to connect a real gateway."
-            )
+            lines.append("The built-in demo answers. Set OPENAI_BASE_URL to connect a provider.")
         return "\n".join(lines)
 
     def _begin(self, greeting: str) -> None:

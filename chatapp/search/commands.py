@@ -65,6 +65,9 @@ COMMANDS = (
     Command(
         "Preferences", "sliders", "preferences", also="settings theme text size notifications send"
     ),
+    Command(
+        "Name and email address", "sliders", "profile", also="settings account profile own display"
+    ),
     Command("Change password", "key", "account_change_password", also="settings account security"),
     Command("Sign out", "log-out", presses="[data-sign-out] button", also="log out leave account"),
 )

@@ -1,5 +1,6 @@
 """The pages with which owners share their chats: the dialog, and the list of their links."""
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib import messages
@@ -25,7 +26,7 @@ from chatapp.sharing.forms import ShareForm
 def share(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The dialog that shares a chat, up to the message in the query or its end.
 
-    After sharing, it shows the link, once.
+    It lists the chat's links; after sharing, it shows the new one.
     """
     assert isinstance(request.user, User)
     conversation = thread_views.own(request, pk)
@@ -46,7 +47,7 @@ def share(request: HttpRequest, pk: UUID) -> HttpResponse:
         "address": _address(request, token) if token else "",
         "colleagues": suggested_people(request.user),
         "may_share": Installation.this().lets_share(request.user),
-        "count": SharedChat.objects.living().filter(conversation=conversation).count(),
+        "links": _with_addresses(request, _links_of(conversation)),
     }
     context["is_part"] = is_part = "HX-Request" in request.headers
     part = "sharing/_share.html" if request.method == "POST" else "sharing/_dialog.html"
@@ -58,7 +59,9 @@ def share(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 def links(request: HttpRequest) -> HttpResponse:
     """A person's shared links."""
-    return _list(request)
+    assert isinstance(request.user, User)
+    own = SharedChat.objects.of(request.user).with_names()
+    return render(request, "sharing/links.html", {"links": _with_addresses(request, own)})
 
 
 @require_POST
@@ -75,21 +78,28 @@ def revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@never_cache
 @login_required
 def renew(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Replace a link by a new one, which is shown once."""
+    """Replace a link by a new one."""
     link = _own(request, pk)
-    token = link.renew()
+    link.renew()
     worker().shares_changed(link.conversation_id)
-    return _list(request, renewed=link.pk, address=_address(request, token))
+    messages.success(request, "The old link no longer works. Copy the new one below.")
+    return redirect("shared-links")
 
 
-def _list(request: HttpRequest, renewed: UUID | None = None, address: str = "") -> HttpResponse:
-    assert isinstance(request.user, User)
-    own = SharedChat.objects.of(request.user).with_names()
-    context = {"links": own, "renewed": renewed, "address": address}
-    return render(request, "sharing/links.html", context)
+def _links_of(conversation: Conversation) -> Iterable[SharedChat]:
+    living = SharedChat.objects.living().filter(conversation=conversation)
+    shown: Iterable[SharedChat] = living.with_names()
+    return shown
+
+
+def _with_addresses(
+    request: HttpRequest, links: Iterable[SharedChat]
+) -> list[tuple[SharedChat, str]]:
+    """Return each link with its address, or with "" if it can't be shown again."""
+    tokens = [(link, link.token) for link in links]
+    return [(link, _address(request, token) if token else "") for link, token in tokens]
 
 
 def _own(request: HttpRequest, pk: UUID) -> SharedChat:

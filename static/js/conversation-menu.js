@@ -9,6 +9,7 @@ import { projectOf, folderOf } from "./conversation-list.js";
 import { OURS } from "./untrusted-html.js";
 import { rename, renameShown } from "./renaming.js";
 import { startSelecting } from "./selecting.js";
+import "./several-people.js";
 
 let row = null; // the row whose menu was opened last; null for the one above the thread
 let chat = {}; // its conversation: {id, url, folder, project, isPinned}

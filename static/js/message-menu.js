@@ -9,6 +9,7 @@ import { conversation } from "./page.js";
 import { box, focusBox, isEmpty } from "./message-box.js";
 import { copyMarkdown } from "./copying-markdown.js";
 import { askForModel } from "./model-opener.js";
+import "./several-people.js";
 
 const GOES_ON = ["prompt", "edit", "continue", "retry", "fork"];
 

@@ -11,7 +11,13 @@ const fetched = () => import("./model-sheet.js");
 // Opens it next to `anchor`; calls `take` with the chosen model instead of setting the select. `isFit`
 // tells by an option's dataset whether to show it.
 export async function askForModel(anchor, chosen, take, isFit) {
-  (await fetched()).openFor(anchor, chosen, take, isFit);
+  (await fetched()).open("", { anchor, chosen: () => [chosen], take, isFit });
+}
+
+// Opens it with a check box for each model; calls `take` with each that is clicked. `chosen` returns
+// those that are checked.
+export async function askForModels(anchor, chosen, take) {
+  (await fetched()).open("", { anchor, chosen, take, isSeveral: true });
 }
 
 let typed = null; // while the script is loading

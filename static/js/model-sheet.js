@@ -1,7 +1,8 @@
 // A searchable list of models, opened by model-opener.js over the select, which remains what is sent and
 // works without this script. It can also open next to a button, for another use of the chosen model.
 
-import { draw, entriesOf, matching, setIn } from "./model-list.js";
+import { chosenFirst, entriesOf, matching, setFirst, setIn } from "./model-list.js";
+import { draw, mark, placeAt } from "./model-rows.js";
 import "./other-models.js";
 
 const FINE_POINTER = matchMedia("(pointer: fine)"); // focusing opens no on-screen keyboard
@@ -13,25 +14,22 @@ const list = sheet.querySelector("[role=listbox]");
 const select = () => document.getElementById("model");
 export const isOpen = () => sheet.matches(":popover-open");
 
-let asked = null; // a request other than the select's: {anchor, chosen, take, isFit}
+let asked = null; // a request other than the select's; see model-opener.js
 let entries = [];
 let rows = [];
 let active = 0; // index of the active row
 
-export function openFor(anchor, chosen, take, isFit) {
-  asked = { anchor, chosen, take, isFit };
-  open();
-}
-
+const say = (words) => (sheet.querySelector("[role=status]").textContent = words);
 const opener = () => asked?.anchor ?? select();
-const chosen = () => asked?.chosen ?? select().value;
+const chosen = () => asked?.chosen() ?? [select().value];
 
-export function open(query = "") {
-  const box = opener().getBoundingClientRect();
+export function open(query = "", request = null) {
+  asked = request;
+  placeAt(sheet, opener().getBoundingClientRect());
   sheet.classList.toggle("asked", asked !== null);
-  sheet.classList.toggle("above", box.bottom > document.documentElement.clientHeight / 2);
-  for (const side of ["top", "left", "bottom"]) sheet.style.setProperty(`--picker-${side}`, `${box[side]}px`);
-  entries = entriesOf(select(), asked?.isFit);
+  sheet.classList.toggle("several", Boolean(asked?.isSeveral));
+  list.ariaMultiSelectable = String(Boolean(asked?.isSeveral));
+  read();
   search.value = query;
   list.replaceChildren(); // avoids laying out the previous rows again
   sheet.showPopover(); // a modal dialog would restyle the whole page
@@ -39,12 +37,14 @@ export function open(query = "") {
   show();
 }
 
+const onTop = () => (asked?.isSeveral ? chosen() : []);
+const read = () => (entries = chosenFirst(entriesOf(select(), asked?.isFit), onTop()));
+
 function show() {
   const found = matching(entries, search.value);
   rows = draw(list, found, chosen());
   sheet.querySelector(".model-none").hidden = found.length > 0;
-  const count = found.length === 1 ? "1 model" : `${found.length} models`;
-  sheet.querySelector("[role=status]").textContent = search.value && count;
+  say(search.value && (found.length === 1 ? "1 model" : `${found.length} models`));
   const first = rows.findIndex(({ ariaSelected }) => ariaSelected === "true");
   activate(search.value ? 0 : Math.max(first, 0), "center");
 }
@@ -57,11 +57,7 @@ function activate(number, block = "nearest") {
   for (const element of [search, list]) element.setAttribute("aria-activedescendant", row?.id ?? "");
 }
 
-// For text and Enter typed before the script had loaded: chooses without showing the list.
-export function chooseFirst(query) {
-  const [first] = matching(entriesOf(select()), query);
-  if (first) setIn(select(), first.value);
-}
+export const chooseFirst = (query) => setFirst(select(), query); // typed before this script had loaded
 
 export function close() {
   opener().focus({ preventScroll: true });
@@ -69,7 +65,13 @@ export function close() {
 }
 
 function choose(row) {
-  const { take } = asked ?? {};
+  if (!row) return;
+  const { take, isSeveral } = asked ?? {};
+  if (isSeveral) {
+    take(row.dataset.value);
+    mark(rows, chosen());
+    return say(`${chosen().length} chosen`);
+  }
   close();
   if (take) take(row.dataset.value);
   else setIn(select(), row.dataset.value);
@@ -79,22 +81,20 @@ sheet.addEventListener("keydown", (event) => {
   const { key } = event;
   if (event.target.matches("button")) return;
   if (key in STEPS) activate(active + STEPS[key]);
-  else if (key === "Enter") rows[active] && choose(rows[active]);
+  else if (key === "Enter") choose(rows[active]);
   else if (key === "Escape") close(); // must not stop the reply
   else return void (key.length === 1 && search.focus());
   event.preventDefault();
 });
 
 search.addEventListener("input", show);
-list.addEventListener("click", ({ target }) => {
-  if (target.closest(".model-row")) choose(target.closest(".model-row"));
-});
-sheet.addEventListener("toggle", ({ newState }) => {
-  if (newState === "closed") asked = null;
-});
+list.addEventListener("click", ({ target }) => choose(target.closest(".model-row")));
+sheet.addEventListener("toggle", ({ newState }) => newState === "closed" && (asked = null));
 sheet.addEventListener("focusout", ({ relatedTarget }) => {
   if (isOpen() && !sheet.contains(relatedTarget)) sheet.hidePopover();
 });
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.id === "model-picker" && isOpen()) show((entries = entriesOf(select(), asked?.isFit)));
+  if (target.id !== "model-picker" || !isOpen()) return;
+  read();
+  show();
 });

@@ -1,12 +1,13 @@
-// Lists with `data-ordered`: their items are put in order by dragging, or with buttons that have
-// `data-move`. A form sends its fields in the order of the page.
+// Lists and tables with `data-ordered`: their items are put in order by dragging, or with buttons that
+// have `data-move`. A form sends its fields in the order of the page.
 
 let dragged = null;
+const itemOf = (element) => element.closest?.("[data-ordered] > *");
 
 document.addEventListener("click", ({ target }) => {
   const button = target.closest("[data-ordered] [data-move]");
   if (!button) return;
-  const item = button.closest("li");
+  const item = itemOf(button);
   const isUp = button.dataset.move === "up";
   if (isUp) item.previousElementSibling?.before(item);
   else item.nextElementSibling?.after(item);
@@ -14,7 +15,7 @@ document.addEventListener("click", ({ target }) => {
 });
 
 document.addEventListener("dragstart", ({ target, dataTransfer }) => {
-  if (!target.matches?.("[data-ordered] > li")) return;
+  if (itemOf(target) !== target) return;
   dragged = target;
   dataTransfer.effectAllowed = "move";
 });
@@ -24,7 +25,7 @@ document.addEventListener("dragend", () => {
 });
 
 document.addEventListener("dragover", (event) => {
-  const item = event.target.closest?.("li");
+  const item = itemOf(event.target);
   if (!dragged || item?.parentElement !== dragged.parentElement) return;
   event.preventDefault();
   const { top, height } = item.getBoundingClientRect();

@@ -1,10 +1,11 @@
-// Other models that also answer the next prompt, each in its own column. They are added in the model
+// Other models that also answer the next prompt, each in its own column. They are checked in the model
 // sheet, listed above the message box, and sent with the prompt, one per line. Continuing with one of
 // the replies removes them. Fires `chat:models` on the document when they change.
 
 import { OURS } from "./untrusted-html.js";
 import { focusBox } from "./message-box.js";
-import { askForModel } from "./model-opener.js";
+import { setIn } from "./model-list.js";
+import { askForModels } from "./model-opener.js";
 
 const MAX_COUNT = 3; // besides the selected model
 
@@ -13,6 +14,7 @@ const field = () => place().querySelector("input");
 const sheet = () => document.getElementById("model-sheet");
 const select = () => document.getElementById("model");
 const others = () => field().value.split("\n").filter(Boolean);
+const answering = () => [select().value, ...others()];
 
 function show(models) {
   const before = `${others()}`;
@@ -32,14 +34,18 @@ function chipOf(value) {
   return chip;
 }
 
-function add(value) {
-  if (value !== select().value && !others().includes(value)) show([...others(), value]);
-  focusBox();
+// Checks a model, or unchecks it; one answers at least. The first of those left is the selected one.
+function toggle(value) {
+  if (!answering().includes(value)) return others().length < MAX_COUNT && show([...others(), value]);
+  const [first, ...rest] = answering().filter((one) => one !== value);
+  if (!first) return;
+  if (first !== select().value) setIn(select(), first);
+  show(rest);
 }
 
 // Keeps the focus in the sheet, which would otherwise close before the click.
 document.addEventListener("mousedown", (event) => {
-  if (event.target.closest?.(".model-add")) event.preventDefault();
+  if (event.target.closest?.(".model-several, .model-done")) event.preventDefault();
 });
 
 document.addEventListener("click", ({ target }) => {
@@ -49,9 +55,10 @@ document.addEventListener("click", ({ target }) => {
     focusBox();
   }
   if (target.closest?.(`.beside-choose${OURS}`)) show([]);
-  if (!target.closest?.(".model-add")) return;
+  if (target.closest?.(".model-done")) focusBox();
+  if (!target.closest?.(".model-several")) return;
   sheet().hidePopover();
-  askForModel(select(), "", add);
+  askForModels(select(), answering, toggle);
 });
 
 // A model that is now the selected one must not answer twice.

@@ -13,17 +13,17 @@ REFUSAL = "Unsupported parameter: 'top_p' is not supported with this model."
 
 def test_a_refused_parameter_is_left_out_with_one_click(desk: Desk, upstream: FakeUpstream) -> None:
     tab = desk.open()
-    open_panel(tab).get_by_label("Top p").fill("0.3")
+    open_panel(tab).get_by_label("Top P").fill("0.3")
     upstream.fail(400, {"error": {"message": REFUSAL, "type": "invalid_request_error"}})
     tab.ask("Why?")
     tab.expect_ending("failed")
     assert sent(upstream)["top_p"] == 0.3
     alert = tab.reply.get_by_role("alert")
-    expect(alert).to_contain_text(f"{MODEL} doesn't accept top_p. Your message is kept.")
+    expect(alert).to_contain_text(f"{MODEL} doesn't accept Top P. Your message is kept.")
     expect(alert).to_contain_text(REFUSAL)
     expect_accessible(tab.page)
     script(upstream, "Because.")
-    retry = tab.reply.get_by_role("button", name="Retry without top_p")
+    retry = tab.reply.get_by_role("button", name="Retry without Top P")
     retry.focus()
     tab.page.keyboard.press("Enter")
     expect(tab.reply).to_contain_text("Because.")

@@ -99,7 +99,7 @@ def test_all_parameters_are_saved_and_shown_again(alices: Client, chat: Conversa
         ("extra", "[" * 10_000, "This JSON can't be read."),
         ("extra", '{"messages": []}', "A chat can't set “messages”."),
         ("extra", "9" * 10_000, "This JSON can't be read."),
-        ("top_logprobs", "2", "Switch logprobs on"),
+        ("top_logprobs", "2", "Switch log probabilities on"),
         ("response_format", "json_schema", "The schema must be a JSON object"),
     ],
 )

@@ -49,9 +49,10 @@ def ask_two_at_once(engine: Engine, upstream: FakeUpstream) -> None:
         answer(upstream, "So it is.")
     engine.click("#model")
     engine.until("document.querySelectorAll('#model-sheet .model-row').length === 2")
-    engine.click("#model-sheet .model-add")
+    engine.click("#model-sheet .model-several")
     choose(engine, "beta")
     engine.until("document.querySelectorAll('#others li').length === 1")
+    engine.click("#model-sheet .model-done")
     ask(engine, "Why?")
     engine.until(f"String({ENDINGS}) === 'complete,complete'")
 

@@ -70,6 +70,10 @@ TOOL_SERVER = {
     "timeout_seconds": "30",
     "result_limit_kb": "100",
 }
+PRICE = {
+    **{"upstream": "{upstream}", "model": "one", "holds_from": "2026-01-01"},
+    **{"input": "1", "output": "1"},
+}
 SECRET = "JBSWY3DPEHPK3PXP"  # of an authenticator app
 
 FIELDS: Mapping[str, Mapping[str, str]] = {
@@ -108,6 +112,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "new_password1": NEW,
         "new_password2": NEW,
     },
+    "accounts/profile/": {"first_name": "Alice"},
     "accounts/tokens/": {"name": "New", "scopes": "chat", "days": "7"},
     "preferences/": {"finishes_replies": "on"},
     "accounts/reauthenticate/": {"password": PASSWORD},
@@ -117,10 +122,8 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "privacy/erase/": {"name": "alice"},
     "limits/new/": LIMIT,
     "limits/<int:pk>/": LIMIT,
-    "limits/prices/new/": {
-        **{"upstream": "{upstream}", "model": "one", "holds_from": "2026-01-01"},
-        **{"input": "1", "output": "1"},
-    },
+    "limits/prices/new/": PRICE,
+    "limits/prices/<int:pk>/": PRICE,
     "people/invitations/": {"days": "7", "uses": "1"},
     "people/access/": {"signup": "closed"},
     "people/groups/": {"name": "new"},

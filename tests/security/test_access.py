@@ -156,6 +156,7 @@ TABLE = {
     "limits/<int:pk>/": STAFFS_ROOM,
     "limits/<int:pk>/remove/": POSTED,
     "limits/prices/new/": STAFFS_ROOM,
+    "limits/prices/<int:pk>/": "in 403 403 403 403 404 404",
     "limits/prices/<int:pk>/remove/": POSTED,
     "usage/": STAFFS_ROOM,
     "policy/": STAFFS_ROOM,
@@ -206,6 +207,7 @@ TABLE = {
     "accounts/by/ended/": NO_WAY,
     "accounts/by/failed/": NO_WAY,
     "accounts/by/joined/": NO_WAY,
+    "accounts/profile/": MEMBERS,
     "accounts/devices/": MEMBERS,
     "accounts/tokens/": MEMBERS,
     "accounts/tokens/<uuid:pk>/revoke/": POSTED,
@@ -309,6 +311,7 @@ TABLE |= {}
 OWN = (
     "accounts/logout/",
     "admin/logout/",
+    "accounts/profile/",
     "accounts/devices/",
     "preferences/",
     "preferences/memory/",

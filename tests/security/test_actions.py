@@ -131,6 +131,7 @@ ACTIONS = {
     "admin/logout/": Gates(STAFF, "person.signed_out"),
     # A person's own account
     "accounts/address/<str:token>/": Gates(ANYBODY, "address.confirmed"),
+    "accounts/profile/": Gates(MEMBER, "person.changed"),
     "accounts/devices/": Gates(MEMBER, "sessions.ended"),  # only revokes
     "accounts/tokens/": Gates(MEMBER, "token.created", PASSWORD),
     "accounts/tokens/<uuid:pk>/revoke/": Gates(OWNER, "token.revoked"),  # only revokes
@@ -180,6 +181,7 @@ ACTIONS = {
     "limits/<int:pk>/": Gates(ADMINISTRATOR, "limit.changed", PASSWORD),
     "limits/<int:pk>/remove/": Gates(ADMINISTRATOR, "limit.deleted", PASSWORD),
     "limits/prices/new/": Gates(ADMINISTRATOR, "price.changed", PASSWORD),
+    "limits/prices/<int:pk>/": Gates(ADMINISTRATOR, "price.changed", PASSWORD),
     "limits/prices/<int:pk>/remove/": Gates(ADMINISTRATOR, "price.changed", PASSWORD),
     "policy/": Gates(ADMINISTRATOR, "policy.changed", PASSWORD),
     "retention/": Gates(ADMINISTRATOR, "retention.changed", PASSWORD),

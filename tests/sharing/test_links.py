@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.core.files.storage import Storage
 from django.test import Client
+from pytest_django import Settings
 
 from chatapp.models import (
     Attachment,
@@ -43,7 +44,7 @@ def made(client: Client, chat: Conversation, message: str = "", **fields: object
     return html.unescape(problem[1])
 
 
-def test_the_dialog_makes_a_link_and_shows_it_once(
+def test_the_dialog_makes_a_link_that_its_owner_can_copy_again(
     alices: Client, bobs: Client, chat: Conversation, turns: list[Message], bob: User
 ) -> None:
     dialog = alices.get(f"/c/{chat.pk}/share/", headers={"HX-Request": "true"}).content.decode()
@@ -53,11 +54,30 @@ def test_the_dialog_makes_a_link_and_shows_it_once(
     [row] = SharedChat.objects.values_list()
     assert not any(token in str(value) for value in row)
     assert bobs.get(f"/s/{token}/").status_code == 200
-    assert token not in alices.get("/shared-links/").content.decode()
+    for page in ("/shared-links/", f"/c/{chat.pk}/share/"):
+        assert f"/s/{token}/" in alices.get(page).text
+        assert token not in bobs.get(page).text
     event = AuditEvent.objects.get(action="chat.shared")
     assert str(event.target) == str(chat.pk)
     assert f"person {bob.pk}" in event.detail.content
     assert "bob" not in event.detail.content
+
+
+def test_a_link_made_with_another_key_works_and_cannot_be_copied(
+    alices: Client,
+    bobs: Client,
+    chat: Conversation,
+    turns: list[Message],
+    bob: User,
+    settings: Settings,
+) -> None:
+    token = made(alices, chat, people="bob")
+    shown = SharedChat.objects.get()
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "k" * 50, [settings.SECRET_KEY]
+    assert shown.token == token
+    settings.SECRET_KEY_FALLBACKS = []
+    assert shown.token is None
+    assert SharedChat.find(token, bob) == shown
 
 
 def test_a_snapshot_ends_at_the_message_of_the_menu_or_at_the_end(
@@ -137,7 +157,7 @@ def test_a_link_is_renewed_and_revoked(
     assert "No shared links yet" in alices.get("/shared-links/").content.decode()
     old = shared(bob)
     link = SharedChat.objects.get()
-    renewed = alices.post(f"/shared-links/{link.pk}/renew/").content.decode()
+    renewed = alices.post(f"/shared-links/{link.pk}/renew/", follow=True).text
     found = re.search(r'value="http://localhost/s/([^"/]+)/"', renewed)
     assert found
     assert bobs.get(f"/s/{old}/").status_code == 404

@@ -9,20 +9,8 @@ from chatapp.catalogue import name_of
 from chatapp.models.library.file_sets import PresetFile
 from chatapp.models.library.presets import CLOCK, PresetContent
 from chatapp.text.differences import Kind, Piece, differences
+from chatapp.upstream.wire.chat_parameters import PARAMETER_NAMES
 
-LABELS = {
-    "temperature": "Temperature",
-    "top_p": "Top p",
-    "max_output_tokens": "Maximum output",
-    "reasoning_effort": "Reasoning effort",
-    "web_search": "Search the web",
-    "seed": "Seed",
-    "response_format": "Response format",
-    "stop": "Stop sequences",
-    "logprobs": "Log probabilities",
-    "top_logprobs": "Alternatives per token",
-    "extra": "Other parameters",
-}
 CLOCK_NAME, FILES = "Clock", "Files"
 UNKNOWN_TOOL = "a tool server that you can't use"
 
@@ -85,7 +73,7 @@ def tools_in_words(content: PresetContent, tools: Mapping[int, str]) -> str:
 
 
 def _parameters(parameters: Mapping[str, Any]) -> Iterator[str]:
-    for name, label in LABELS.items():
+    for name, label in PARAMETER_NAMES.items():
         if name in parameters:
             yield f"{label}: {_shown(parameters[name])}"
 

@@ -16,6 +16,6 @@ def automatic_values(user: User, now: datetime) -> Mapping[str, str]:
         "CURRENT_DATETIME": f"{now:%Y-%m-%d %H:%M}",
         "CURRENT_WEEKDAY": f"{now:%A}",
         "CURRENT_TIMEZONE": f"{now:%Z}",
-        "USER_NAME": user.get_full_name() or user.get_username(),
+        "USER_NAME": user.display_name,
         "USER_EMAIL": user.email,
     }

@@ -13,7 +13,7 @@ LIMIT_SECONDS = 300.0  # a model may have to load first
 
 
 class Command(BaseCommand):
-    help = "Ask a gateway a few short questions and print what it supports."
+    help = "Ask a provider a few short questions and print what it supports."
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_target_arguments(parser)

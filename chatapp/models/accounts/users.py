@@ -63,6 +63,11 @@ class User(AbstractUser):
             raise ValidationError({"username": "A username needs visible characters."})
 
     @property
+    def display_name(self) -> str:
+        """What other people read: the full name, or else the username."""
+        return self.get_full_name() or self.username
+
+    @property
     def administers(self) -> bool:
         return self.is_staff and self.is_superuser
 

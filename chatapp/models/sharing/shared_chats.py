@@ -1,11 +1,14 @@
 """Shared chats: links to a read-only page of a chat, for an audience.
 
-A link contains a random token; only its hash is stored. It shows one branch: up to a message
-(a snapshot), or the one that the owner reads (a live view). Every lookup starts from the token and
-the person who opens it, so it ends at once with its expiry, its audience, its chat or its owner's
-account, and what is not open does not exist.
+A link contains a token, of which only a hash and the last characters are stored. They and
+SECRET_KEY give the token, so that its owner can copy the link again, while nobody can open it with
+a stolen database. A link shows one branch: up to a message (a snapshot), or the one that the owner
+reads (a live view). Every lookup starts from the token and the person who opens it, so it ends at
+once with its expiry, its audience, its chat or its owner's account, and what is not open does not
+exist.
 """
 
+import base64
 import hashlib
 import secrets
 import uuid
@@ -15,10 +18,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import ClassVar, Self
 
+from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import DatabaseError, connection, models, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from chatapp.db.connections import impatient
 from chatapp.models import audit
@@ -30,9 +35,10 @@ from chatapp.models.library.sharing import NO_SHARING, groups_to_share_with
 from chatapp.models.platform.installation import Installation
 from chatapp.models.refusals import NotHere, Refused
 
-TOKEN_BYTES = 24  # 192 bits
+KEYED_BYTES = 21  # 168 bits
+TOKEN_SALT = "chatapp.shared-link"
 MAX_LINKS = 200  # of a person
-SHOWN_CHARACTERS = 4
+SHOWN_CHARACTERS = 4  # random, at the end of a token
 USE_EVERY = timedelta(minutes=1)  # how often the last use is stored
 A_DAY = timedelta(days=1)
 PUBLIC = "Anyone with the link"
@@ -145,6 +151,24 @@ class SharedChat(models.Model):
         return self.conversation.user_id
 
     @property
+    def token(self) -> str | None:
+        """The token; None if an older version or a forgotten SECRET_KEY made it."""
+        keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+        made = (self._token(self.last_characters, key) for key in keys)
+        return next((one for one in made if _digest(one) == self.digest), None)
+
+    def take_new_token(self) -> str:
+        """Return a new token after setting the fields that belong to it."""
+        ending = secrets.token_urlsafe(SHOWN_CHARACTERS)[:SHOWN_CHARACTERS]
+        token = self._token(ending, settings.SECRET_KEY)
+        self.digest, self.last_characters = _digest(token), ending
+        return token
+
+    def _token(self, ending: str, key: str) -> str:
+        code = salted_hmac(TOKEN_SALT, f"{self.pk}{ending}", key, algorithm="sha256").digest()
+        return base64.urlsafe_b64encode(code[:KEYED_BYTES]).decode() + ending
+
+    @property
     def is_live(self) -> bool:
         return self.message_id is None
 
@@ -194,8 +218,9 @@ class SharedChat(models.Model):
     @transaction.atomic
     def renew(self) -> str:
         """Replace the token, so that the old link stops working; return the new one."""
-        token = secrets.token_urlsafe(TOKEN_BYTES)
-        self.digest, self.last_characters = _digest(token), token[-SHOWN_CHARACTERS:]
+        before = self.digest
+        while self.digest == before:
+            token = self.take_new_token()
         self.save(update_fields=["digest", "last_characters"])
         detail = {"change": "a new link replaces the old one"}
         owner = self.conversation.user
@@ -253,21 +278,19 @@ class Share:
 
     @transaction.atomic
     def store(self, user: User) -> tuple[SharedChat, str]:
-        """Store the link; return it and its token, which is not stored. Raises `Refused`."""
+        """Store the link; return it and its token. Raises `Refused`."""
         # Locked, so that several requests at once can't exceed the limit together.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         conversation = Conversation.held(user, self.conversation)
         self._check(user, conversation)
-        token = secrets.token_urlsafe(TOKEN_BYTES)
         link = SharedChat(
             conversation=conversation,
             message_id=self._last_of(conversation),
-            digest=_digest(token),
-            last_characters=token[-SHOWN_CHARACTERS:],
             is_public=self.audience.is_public,
             expires_at=timezone.now() + timedelta(days=self.days) if self.days else None,
             **vars(self.options),
         )
+        token = link.take_new_token()
         link.save(force_insert=True)
         SharedChatAudience.objects.bulk_create(self._entries(link))
         detail = link.as_record() | vars(self.options) | {"days": self.days}

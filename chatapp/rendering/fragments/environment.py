@@ -58,6 +58,7 @@ FILTERS = (
     words.local_time,
     words.model_name,
     words.moment,
+    words.parameter_name,
     words.sibling_position,
     words.round_usage,
     words.seconds,

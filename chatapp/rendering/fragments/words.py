@@ -18,6 +18,7 @@ from chatapp.models.billing.limits import Limit
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.models.platform import calendar
+from chatapp.upstream.wire.chat_parameters import PARAMETER_NAMES
 from chatapp.upstream.wire.model_list import Ability, ListedModel
 from chatapp.upstream.wire.reply import Ending
 
@@ -237,8 +238,13 @@ def when(value: datetime) -> str:
 
 def initials(user: User) -> str:
     """Return one or two letters for a person: olive.tree is OT."""
-    words = re.findall(r"[^\W_]+", user.get_full_name() or user.username)
+    words = re.findall(r"[^\W_]+", user.display_name)
     return "".join(word[0] for word in words[:2]).upper() or "?"
+
+
+def parameter_name(name: str) -> str:
+    """Return a parameter of requests as people read it; an unknown one has its own name."""
+    return PARAMETER_NAMES.get(name, name)
 
 
 def as_json(value: object) -> str:

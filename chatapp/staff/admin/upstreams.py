@@ -13,7 +13,17 @@ from django.utils import timezone
 
 from chatapp import tools
 from chatapp.catalogue import endpoint_of
-from chatapp.models import AccessRule, Fallback, Price, Upstream, User, audit
+from chatapp.demo.suggestions import SUGGESTIONS
+from chatapp.models import (
+    AccessRule,
+    Fallback,
+    Installation,
+    Price,
+    Suggestion,
+    Upstream,
+    User,
+    audit,
+)
 from chatapp.models.platform.addresses import origin_of
 from chatapp.staff.admin.inquiries import InquiringAdmin
 from chatapp.staff.admin.secret_forms import SecretForm, state_of_secret
@@ -82,11 +92,19 @@ def report_of(upstream: Upstream) -> Report:
 
 
 def switch_demo_off(request: HttpRequest) -> None:
-    """Turn the demo off if the first real upstream is connected in this transaction."""
+    """Turn the demo off if the first real upstream is connected in this transaction.
+
+    Its suggestions stay, as the site's own, unless there are others.
+    """
     if demo := Upstream.switch_demo_off():
         assert isinstance(request.user, User)
-        detail = {"before": {"enabled": True}, "after": {"enabled": False}}
+        detail: dict[str, Any] = {"before": {"enabled": True}, "after": {"enabled": False}}
         audit.record("upstream.changed", actor=request.user, about=demo, detail=detail)
+        if not Suggestion.stored():
+            Suggestion.replace(SUGGESTIONS)
+            detail = {"before": {"suggestions": []}, "after": {"suggestions": list(SUGGESTIONS)}}
+            about = Installation.this()
+            audit.record("installation.changed", actor=request.user, about=about, detail=detail)
         messages.success(request, DEMO_WENT)
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatapp.models import Limit, Price, Upstream
 from chatapp.models.billing.limits import MAX_CAP, Measure, Period
-from chatapp.models.billing.prices import DOLLAR
+from chatapp.models.billing.prices import DOLLAR, FIGURES
 from chatapp.models.billing.prices import MAX_PRICE as MAX_PRICE
 from chatapp.models.platform import calendar
 from chatapp.staff.pickers.fields import PersonField, PickerInput
@@ -113,7 +113,7 @@ class LimitForm(forms.Form):
 
 
 class PriceForm(forms.Form):
-    """A form that adds a model's price, valid from a given day."""
+    """A form that adds or changes a model's price, valid from a given day."""
 
     upstream = forms.ModelChoiceField(Upstream.objects.defer("api_key"), label="Provider")
     model = forms.CharField(
@@ -163,9 +163,21 @@ class PriceForm(forms.Form):
     def kept(self) -> Price:
         """Return the entered price, unsaved; amounts are nano-dollars per million tokens."""
         data = dict(self.cleaned_data)
-        for name in ("input", "output", "cached", "cache_write", "reasoning"):
+        for name in FIGURES:
             data[name] = None if data[name] is None else int(data[name] * DOLLAR)
         return Price(source=Price.Source.ADMINISTRATOR, **data)
+
+
+def fields_of_price(price: Price) -> dict[str, Any]:
+    """Return the initial values of the form for a stored price."""
+    figures = {name: getattr(price, name) for name in FIGURES}
+    return {
+        "upstream": price.upstream_id,
+        "model": price.model,
+        "holds_from": price.holds_from.astimezone(calendar.zone()).date(),
+        "context_tokens": price.context_tokens,
+        **{name: None if one is None else _in_dollars(one) for name, one in figures.items()},
+    }
 
 
 def _fields_of(limit: Limit) -> dict[str, Any]:
@@ -177,9 +189,7 @@ def _fields_of(limit: Limit) -> dict[str, Any]:
     elif limit.group_id:
         whose = "group_each" if limit.is_each else "group"
     return {
-        "amount": f"{Decimal(limit.cap) / DOLLAR:.9f}".rstrip("0").rstrip(".")
-        if money
-        else limit.cap,
+        "amount": _in_dollars(limit.cap) if money else limit.cap,
         "measure": limit.measure,
         "period": limit.period,
         "whose": whose,
@@ -189,3 +199,8 @@ def _fields_of(limit: Limit) -> dict[str, Any]:
         "model": limit.model,
         "whom_to_ask": limit.whom_to_ask,
     }
+
+
+def _in_dollars(nano_dollars: int) -> str:
+    """Return an amount as people type it, such as "0.15"."""
+    return f"{Decimal(nano_dollars) / DOLLAR:.9f}".rstrip("0").rstrip(".")

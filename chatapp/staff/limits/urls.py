@@ -12,5 +12,6 @@ urlpatterns = [
     path("limits/<int:pk>/", views.limit, name="limit"),
     path("limits/<int:pk>/remove/", views.remove_limit, name="remove-limit"),
     path("limits/prices/new/", views.new_price, name="new-price"),
+    path("limits/prices/<int:pk>/", views.price, name="price"),
     path("limits/prices/<int:pk>/remove/", views.remove_price, name="remove-price"),
 ]

@@ -19,7 +19,7 @@ from chatapp.models.billing.person_usage import PersonUsage
 from chatapp.models.billing.quota_usage import quota_usages
 from chatapp.models.platform import calendar
 from chatapp.staff.limits import queries
-from chatapp.staff.limits.forms import LimitForm, PriceForm
+from chatapp.staff.limits.forms import LimitForm, PriceForm, fields_of_price
 
 
 @require_GET
@@ -115,6 +115,26 @@ def new_price(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"Price added: {price}.")
         return redirect("limits")
     context = {"form": form, "title": "New price", "button": "Add price"}
+    return render(request, "limits/form.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def price(request: HttpRequest, pk: int) -> HttpResponse:
+    """Change a price that an administrator set. Usage already booked keeps its cost."""
+    found = get_object_or_404(Price, pk=pk, source=Price.Source.ADMINISTRATOR)
+    form = PriceForm(request.POST or None, initial=fields_of_price(found))
+    if form.is_valid():
+        changed = form.kept()
+        changed.pk = found.pk
+        with transaction.atomic():
+            changed.save(force_update=True)
+            detail = {"before": found.as_set(), "after": changed.as_set()}
+            _record(request, "price.changed", changed, **detail)
+        messages.success(request, f"Price changed: {changed}.")
+        return redirect("limits")
+    context = {"form": form, "title": "Edit price", "button": "Save"}
     return render(request, "limits/form.html", context)
 
 

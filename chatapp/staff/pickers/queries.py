@@ -45,7 +45,7 @@ def people(words: str) -> list[Option]:
         When(username__iexact=words, then=Value(0)), When(begins, then=Value(1)), default=Value(2)
     )
     found = User.objects.filter(named(words)).order_by(rank, "username")[:MOST]
-    return [Option(one.username, one.get_full_name() or one.username, _about(one)) for one in found]
+    return [Option(one.username, one.display_name, _about(one)) for one in found]
 
 
 def _about(person: User) -> str:

@@ -60,7 +60,7 @@ class RequestsForm(UpstreamForm):
             *("drains_stopped", "silence_seconds", "image_side"),
         ]
         field_classes = {"parameters": StoredJSONField}
-        labels = {"offers_tools": "Offer tools"}
+        labels = {"offers_tools": "Offer tools", "parameters": "Other parameters, as JSON"}
         help_texts = {
             "parameters": "Sent with every request, for example "
             '{"temperature": 0.2, "n": 2, "logprobs": true}. People can see them under '
@@ -146,7 +146,7 @@ class OfferForm(GivenForm):
             required=False,
             max_length=MAX_NAME_LENGTH,
             initial=name,
-            widget=_input(f"id_name_{number}", "Name"),
+            widget=_input(f"id_name_{number}", model[:MAX_NAME_LENGTH]),
         )
         self.fields[_description_of(model)] = VisibleCharField(
             label=f"Description of {model}",
@@ -160,7 +160,7 @@ class OfferForm(GivenForm):
         self.fields[_images_of(model)] = forms.ChoiceField(
             label=f"Images for {model}",
             required=False,
-            choices=[("", "Images: as listed"), ("yes", "Takes images"), ("no", "Text only")],
+            choices=[("", "As listed"), ("yes", "Takes images"), ("no", "Text only")],
             initial=next(words, ""),
             widget=forms.Select({"id": f"id_images_{number}"}),
         )
@@ -171,7 +171,7 @@ class OfferForm(GivenForm):
             max_value=MAX_WINDOW,
             initial=(upstream.model_contexts or {}).get(model),
             widget=forms.NumberInput(
-                {"id": f"id_context_{number}", "placeholder": "Context: as listed"}
+                {"id": f"id_context_{number}", "placeholder": "As listed"}
             ),
         )
 

@@ -7,22 +7,15 @@ from typing import Any
 from django import forms
 from django.forms import BoundField
 
-from chatapp.upstream.wire.chat_parameters import EFFORTS, FORMATS, LABELS, InvalidParameters
+from chatapp.upstream.wire.chat_parameters import (
+    EFFORTS,
+    FORMATS,
+    LABELS,
+    PARAMETER_NAMES,
+    InvalidParameters,
+)
 from chatapp.upstream.wire.parameter_rules import LISTED, OFFERED, Rules, checked_rules
 
-NAMES = {
-    "temperature": "Temperature",
-    "top_p": "Top P",
-    "max_output_tokens": "Maximum output",
-    "reasoning_effort": "Reasoning effort",
-    "stop": "Stop sequences",
-    "seed": "Seed",
-    "response_format": "Response format",
-    "logprobs": "Logprobs",
-    "top_logprobs": "Alternatives per token",
-    "web_search": "Web search",
-    "extra": "Other parameters",
-}
 PARTS = {
     "min": "At least",
     "max": "At most",
@@ -53,7 +46,7 @@ class Row:
 
     @property
     def label(self) -> str:
-        return NAMES[self.name]
+        return PARAMETER_NAMES[self.name]
 
 
 class RulesForm(forms.Form):

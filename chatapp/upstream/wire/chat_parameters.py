@@ -17,16 +17,32 @@ from chatapp.upstream.wire.spellings import COMMON, Spelling
 LABELS: Mapping[str, str] = MappingProxyType(
     {
         "temperature": "temperature",
-        "top_p": "top_p",
+        "top_p": "Top P",
         "max_output_tokens": "a maximum output",
         "reasoning_effort": "reasoning effort",
         "stop": "stop sequences",
         "seed": "a seed",
         "response_format": "a response format",
-        "logprobs": "logprobs",
-        "top_logprobs": "top_logprobs",
+        "logprobs": "log probabilities",
+        "top_logprobs": "alternatives per token",
         "web_search": "web search",
         "extra": "other parameters",
+    }
+)
+# Each parameter as the label of a field.
+PARAMETER_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "temperature": "Temperature",
+        "top_p": "Top P",
+        "max_output_tokens": "Maximum output",
+        "reasoning_effort": "Reasoning effort",
+        "stop": "Stop sequences",
+        "seed": "Seed",
+        "response_format": "Response format",
+        "logprobs": "Log probabilities",
+        "top_logprobs": "Alternatives per token",
+        "web_search": "Web search",
+        "extra": "Other parameters",
     }
 )
 EFFORT_NAMES = {
@@ -111,7 +127,7 @@ def checked(value: object) -> dict[str, object]:
         elif error := error_of(name, one):
             errors[name] = error
     if "top_logprobs" in given and given.get("logprobs") is not True:
-        errors.setdefault("top_logprobs", "Switch logprobs on, or remove top_logprobs.")
+        errors.setdefault("top_logprobs", "Switch log probabilities on, or set no alternatives per token.")
     if errors:
         raise InvalidParameters(errors)
     return {name: given[name] for name in LABELS if name in given}
@@ -123,19 +139,19 @@ def error_of(name: str, value: object) -> str:
         case "temperature":
             return _error_of_number("Temperature", value, 0, 2)
         case "top_p":
-            return _error_of_number("top_p", value, 0, 1)
+            return _error_of_number("Top P", value, 0, 1)
         case "max_output_tokens":
             return _error_of_integer("The maximum output", value, 1, MAX_OUTPUT)
         case "seed":
             return _error_of_integer("The seed", value, -MAX_SEED - 1, MAX_SEED)
         case "top_logprobs":
-            return _error_of_integer("top_logprobs", value, 0, MAX_TOP_LOGPROBS)
+            return _error_of_integer("The number of alternatives per token", value, 0, MAX_TOP_LOGPROBS)
         case "reasoning_effort":
             is_known = isinstance(value, str) and value in EFFORTS
             return "" if is_known else f"Reasoning effort must be one of {', '.join(EFFORTS)}."
         case "logprobs" | "web_search":
             is_known = isinstance(value, bool)
-            return "" if is_known else f"{name.replace('_', ' ').capitalize()} must be on or off."
+            return "" if is_known else f"{PARAMETER_NAMES[name]} must be on or off."
         case "stop":
             return _error_of_stop(value)
         case "response_format":

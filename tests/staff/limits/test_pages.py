@@ -302,6 +302,17 @@ def test_an_administrator_adds_a_price_and_removes_it(olives: Client, connected:
     assert (second["after"]["input"], second["after"]["context_tokens"]) == (3 * DOLLAR, 8000)
 
 
+def test_an_administrator_edits_a_price(olives: Client, connected: Upstream) -> None:
+    post(olives, "/limits/prices/new/", **price_fields(connected, cached="0.0375"))
+    price = Price.objects.get()
+    address = f"/limits/prices/{price.pk}/"
+    assert address in page_text(olives)
+    assert 'value="0.0375"' in page_text(olives, address)
+    assert "Price changed" in post(olives, address, **price_fields(connected, output="12"))
+    changed = Price.objects.get()
+    assert (changed.pk, changed.output, changed.cached) == (price.pk, 12 * DOLLAR, None)
+
+
 def test_a_gateways_own_price_is_shown_and_cannot_be_removed(
     olives: Client, connected: Upstream
 ) -> None:

@@ -98,7 +98,7 @@ def test_values_within_the_bounds_are_accepted(name: str, value: object) -> None
         ("seed", 2**63, "The seed must be a whole number"),
         ("reasoning_effort", "enormous", "must be one of none, minimal, low"),
         ("reasoning_effort", ["low"], "must be one of none, minimal, low"),
-        ("logprobs", 1, "Logprobs must be on or off."),
+        ("logprobs", 1, "Log probabilities must be on or off."),
         ("web_search", "yes", "Web search must be on or off."),
         ("top_logprobs", 21, "a whole number from 0 to 20."),
         ("stop", "END", "Stop sequences must be texts."),
@@ -146,7 +146,7 @@ def test_each_wrong_parameter_is_named() -> None:
 
 @pytest.mark.parametrize("logprobs", [{}, {"logprobs": False}])
 def test_alternatives_need_logprobs(logprobs: dict[str, bool]) -> None:
-    assert "Switch logprobs on" in errors_of({"top_logprobs": 2, **logprobs})["top_logprobs"]
+    assert "Switch log probabilities on" in errors_of({"top_logprobs": 2, **logprobs})["top_logprobs"]
 
 
 def test_a_request_has_what_is_set() -> None:

@@ -132,6 +132,7 @@ TEMPLATES = [
             "environment": "chatapp.rendering.fragments.environment.environment",
             "context_processors": [
                 "chatapp.rendering.fragments.environment.csrf_input_once",
+                "chatapp.accounts.navigation.own_pages",
                 "chatapp.staff.navigation.staff_page",
             ],
         },

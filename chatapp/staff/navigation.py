@@ -3,13 +3,11 @@
 A page that doesn't show it queries nothing.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from django.http import HttpRequest
-from django.urls import reverse
 
+from chatapp.accounts.navigation import Group, navigation
 from chatapp.models import UpstreamFailure, User
 from chatapp.staff.review.queue import count_waiting
 from chatapp.staff.upstream_setup.failing import failing_upstreams
@@ -54,21 +52,6 @@ GROUPS = (
 )
 
 
-@dataclass(frozen=True)
-class Entry:
-    label: str
-    path: str
-    is_current: bool
-    waiting: int
-    waits: str  # what `waiting` counts
-
-
-@dataclass(frozen=True)
-class Group:
-    title: str
-    entries: Sequence[Entry]
-
-
 class StaffPage:
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
@@ -77,24 +60,11 @@ class StaffPage:
     def navigation(self) -> list[Group]:
         """The pages that the person may open, in groups."""
         user = self._request.user
-        titled = {
-            title: [(name, label) for name, label, role in pages if getattr(user, role)]
-            for title, pages in GROUPS
-        }
-        paths = {name: reverse(name) for pages in titled.values() for name, _ in pages}
-        above = [name for name, path in paths.items() if self._request.path.startswith(path)]
-        current = max(above, key=lambda name: len(paths[name]), default="")
-        return [
-            Group(
-                title,
-                [
-                    Entry(label, paths[name], name == current, *self._waiting.get(name, (0, "")))
-                    for name, label in pages
-                ],
-            )
-            for title, pages in titled.items()
-            if pages
+        pages = [
+            (title, [(name, label) for name, label, role in named if getattr(user, role)])
+            for title, named in GROUPS
         ]
+        return navigation(self._request, pages, self._waiting)
 
     @property
     def is_waiting(self) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from chatapp.rendering.markdown.block_html import fence_body, fence_info
 from chatapp.rendering.markdown.blocks import Block, split
 from chatapp.rendering.markdown.commonmark import to_html
 
@@ -84,12 +85,14 @@ def _is_open(block: Block) -> bool:
         return True
     if block.kind != "fence":
         return False
-    return len(block.lines) == 1 or not block.closes_fence(block.lines[-1].rstrip("\n"))
+    return len(block.lines) == 1 or not block.is_closed
 
 
 def _contained(block: Block, keeps_nested: bool) -> str:
     if block.kind == "rest":  # too much to look at line by line
         return fenced(block.source) + "\n"
+    if block.has_inner_fence:  # other readers end it at the first fence that ends within it
+        return fenced(fence_body(block), fence_info(block)) + "\n"
     if block.kind == "fence":
         source = block.source if block.source.endswith("\n") else f"{block.source}\n"
         return f"{source}{block.fence}\n" if _is_open(block) else source

@@ -26,6 +26,7 @@ from .commonmark import to_html
 from .directions import runs_right_to_left, with_directions
 from .emphasis import with_letters_between, without_letters_between
 from .formulas import Formulas, as_source, cheap_ones, mask, mathml
+from .table_rows import with_whole_rows
 
 OPENING, CLOSING = '<div class="block" dir="auto">', "</div>"
 PLAIN_OPENING, PLAIN_CLOSING = '<pre class="plain" tabindex="0">', "</pre>"
@@ -132,6 +133,7 @@ def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -
 
     `level` is the level of its headings.
     """
+    source = with_whole_rows(source)
     if "<" in source:
         source = _RAW_TAG.sub("<" + NOT_A_TAG, source)
     html = without_letters_between(to_html(with_letters_between(source)))
@@ -150,7 +152,7 @@ def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -
 def fence_body(block: Block) -> str:
     """Return the code inside a fence, without the fence's indentation and the last line ending."""
     lines = block.lines[1:]
-    if lines and block.closes_fence(lines[-1]):
+    if block.is_closed:
         lines = lines[:-1]
     if block.indent:
         lines = [unindented(line, block.indent) for line in lines]

@@ -1,9 +1,11 @@
 """Splits lines into top-level blocks, without looking ahead.
 
 Follows CommonMark's rules for where a top-level block ends, so that each block can be rendered by
-itself, with two exceptions: a formula at the start of a line is not split by what its lines look
-like, and a very long list becomes several blocks, so that none of its tokens costs more than in a
-short list. Once a text is too large to be formatted (`budgets`), the rest of it is one block.
+itself, with three exceptions: a formula at the start of a line is not split by what its lines look
+like; a very long list becomes several blocks, so that none of its tokens costs more than in a short
+list; and a fence that names a language opens within another one, as models write examples of
+Markdown, unless that leaves a fence open at the end. Once a text is too large to be formatted
+(`budgets`), the rest of it is one block.
 
 A line begins as soon as enough of it has arrived to tell which block it belongs to
 (`Blocks.begin_line`), and is added to the block when it is complete (`Blocks.end_line`). Only the
@@ -15,6 +17,7 @@ below their section's.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -55,6 +58,9 @@ class Block:
     lines: list[str] = field(default_factory=list)
     size: int = 0
     fence: str = ""  # the opening run of backticks or tildes
+    inner_fence: str = ""  # of a fence that is open within this one
+    has_inner_fence: bool = False
+    is_closed: bool = False  # whether its last line closes the fence
     indent: int = 0  # of the fence, or of the content of a list's last item
     marker: str = ""  # of a list: its bullet, or the character after its numbers
     blank_before: bool = False
@@ -104,12 +110,27 @@ class Block:
         return "".join(self.lines)
 
     def closes_fence(self, line: str) -> bool:
-        bare = line.strip()
-        return (
-            bare.startswith(self.fence)
-            and not bare.strip(self.fence[0])
-            and len(line) - len(line.lstrip(" ")) < 4
-        )
+        """Return whether the line closes the fence, and remember that."""
+        self.is_closed = _closes(self.fence, line)
+        return self.is_closed
+
+    def closes_nesting_fence(self, line: str) -> bool:
+        """Do the same for a fence within which others may open; call it for each line."""
+        if self.inner_fence:
+            if _closes(self.inner_fence, line):
+                self.inner_fence = ""
+            return False
+        found = _FENCE.match(line[:_DECIDING])
+        if found and found[2].startswith(self.fence) and found[3].strip():
+            self.inner_fence, self.has_inner_fence = found[2], True
+            return False
+        return self.closes_fence(line)
+
+
+def _closes(fence: str, line: str) -> bool:
+    bare = line.strip()
+    is_run = bare.startswith(fence) and not bare.strip(fence[0])
+    return is_run and len(line) - len(line.lstrip(" ")) < 4
 
 
 def is_undecided(line: str) -> bool:
@@ -120,8 +141,9 @@ def is_undecided(line: str) -> bool:
 class Blocks:
     """The state between lines: the open block, if there is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, nests: bool = True) -> None:
         self.open: Block | None = None
+        self._nests = nests  # whether fences open within others
         self._weight = 0  # of the finished blocks
         self._sections: list[int] = []  # Markdown levels of the headings above the current line
 
@@ -149,7 +171,7 @@ class Blocks:
             return self.finish()
         first = not block.lines
         block.add(line, is_blank=blank)
-        if not _ends_with(block, line.rstrip("\n"), head, first):
+        if not self._ends_with(block, line.rstrip("\n"), head, first):
             return None
         if block.kind == "paragraph":  # an underlined heading
             self._under(1 if "=" in head else 2)
@@ -172,6 +194,27 @@ class Blocks:
             self._weight += finished.whole_weight
         return finished
 
+    def end(self) -> list[Block]:
+        """Close the open block at the end of the text.
+
+        If it is a fence that others opened in, and so did not end, it is read as CommonMark does.
+        """
+        block = self.finish()
+        if block is None or not block.has_inner_fence or block.is_closed:
+            return [block] if block else []
+        strict = Blocks(nests=False)
+        strict._weight = self._weight - block.whole_weight
+        strict._sections = [*self._sections]
+        blocks = [*strict.blocks_of(line.removesuffix("\n") for line in block.lines)]
+        is_even = blocks[-1].kind != "fence" or blocks[-1].is_closed
+        return blocks if is_even else [block]
+
+    def blocks_of(self, lines: Iterable[str]) -> Iterator[Block]:
+        """Iterate over the blocks of all lines of a text."""
+        for line in lines:
+            yield from filter(None, (self.begin_line(line), self.end_line(line + "\n")))
+        yield from self.end()
+
     def _continues(self, block: Block, head: str) -> bool:
         match block.kind:
             case "fence" | "formula" | "rest":
@@ -187,13 +230,27 @@ class Blocks:
             case _:
                 return False
 
+    def _ends_with(self, block: Block, line: str, head: str, first: bool) -> bool:
+        match block.kind:
+            case "heading" | "rule":
+                return True
+            case "fence":
+                closes = block.closes_nesting_fence if self._nests else block.closes_fence
+                return not first and closes(line)
+            case "paragraph":
+                return not first and _UNDERLINE.match(head) is not None
+            case "formula":
+                if environment := _ENVIRONMENT.match(block.lines[0]):
+                    return line.rstrip().endswith(environment[1].replace("begin", "end"))
+                opening = 2 if first else 0
+                return line.strip()[opening:].endswith(("$$", "\\]"))
+            case _:
+                return False
+
 
 def split(text: str) -> list[Block]:
     """Return the blocks of a whole text."""
-    blocks, done = Blocks(), []
-    for line in text.split("\n"):
-        done += [blocks.begin_line(line), blocks.end_line(line + "\n")]
-    return [block for block in [*done, blocks.finish()] if block]
+    return [*Blocks().blocks_of(text.split("\n"))]
 
 
 def begun_fence(line: str) -> Block | None:
@@ -252,20 +309,3 @@ def _continues_list(block: Block, head: str) -> bool:
 def _content_indent(item: re.Match[str]) -> int:
     space = len(item[5])
     return len(item[1]) + len(item[2]) + (space if 1 <= space <= 4 else 1)
-
-
-def _ends_with(block: Block, line: str, head: str, first: bool) -> bool:
-    match block.kind:
-        case "heading" | "rule":
-            return True
-        case "fence":
-            return not first and block.closes_fence(line)
-        case "paragraph":
-            return not first and _UNDERLINE.match(head) is not None
-        case "formula":
-            if environment := _ENVIRONMENT.match(block.lines[0]):
-                return line.rstrip().endswith(environment[1].replace("begin", "end"))
-            opening = 2 if first else 0
-            return line.strip()[opening:].endswith(("$$", "\\]"))
-        case _:
-            return False

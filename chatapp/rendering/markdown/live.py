@@ -195,7 +195,8 @@ class LiveMarkdown:
 
     def _close_all(self, changes: list[Change]) -> None:
         self._end_line(changes, Work())
-        self._close(self._blocks.finish(), changes, Work())
+        for block in self._blocks.end():
+            self._close(block, changes, Work())
         self._is_closed = True
         self._used = Used(self._definitions)
         if self._arriving.is_cut:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from .formulas import mask
+from .table_rows import last_cell
 
 _TABLE_DELIMITERS = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _ROW = re.compile(r" {0,3}\|")
@@ -115,12 +116,12 @@ def _leaf_start(text: str) -> int:
         if start == 0 or not line.strip() or (begins and begins.end() and begins[0].strip()):
             break
         if line.lstrip(" ").startswith("|"):
-            return max(text.rfind("|"), start) + 1
+            return start + last_cell(text[start:])
         if not text[text.rfind("\n", 0, start - 1) + 1 : start].strip():
             break
         start -= 1
     if text[start:].lstrip(" ").startswith("|"):
-        return text.rfind("|") + 1
+        return start + last_cell(text[start:])
     found = _MARKERS.match(text, start)
     return found.end() if found else start
 

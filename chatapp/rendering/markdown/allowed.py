@@ -43,8 +43,8 @@ def _list_of(pattern: str) -> re.Pattern[str]:
     return re.compile(f"(?:{pattern})(?: (?:{pattern})){{0,{_MAX_COLUMNS}}}")
 
 
-# cmark percent-encodes all other characters of a URL.
-_ADDRESS = _form(r"(?i:https?://|mailto:)[A-Za-z0-9\-._~!$&'()*+,;=:/?#@%\[\]]*")
+# cmark percent-encodes all other characters of a URL. A user name before the host looks like it.
+_ADDRESS = _form(r"(?i:https?://(?![^/?#]*@)|mailto:)[A-Za-z0-9\-._~!$&'()*+,;=:/?#@%\[\]]*")
 _RIGHT_TO_LEFT = _one_of("rtl")
 _ALIGN = _one_of("left", "center", "right")
 _TRUE = _one_of("true")

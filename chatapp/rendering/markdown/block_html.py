@@ -26,6 +26,7 @@ from .commonmark import to_html
 from .directions import runs_right_to_left, with_directions
 from .emphasis import with_letters_between, without_letters_between
 from .formulas import Formulas, as_source, cheap_ones, mask, mathml
+from .link_ends import with_link_ends, without_link_ends
 from .table_rows import with_whole_rows
 
 OPENING, CLOSING = '<div class="block" dir="auto">', "</div>"
@@ -136,7 +137,8 @@ def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -
     source = with_whole_rows(source)
     if "<" in source:
         source = _RAW_TAG.sub("<" + NOT_A_TAG, source)
-    html = without_letters_between(to_html(with_letters_between(source)))
+    html = to_html(with_letters_between(with_link_ends(source)))
+    html = without_link_ends(without_letters_between(html))
     html = _NEWLINE_AFTER_TAG.sub(_TAG_ALONE, html).rstrip("\n")
     if NOT_A_TAG in html or "%EF%B7%90" in html:
         html = html.replace(NOT_A_TAG, "").replace("%EF%B7%90", "")

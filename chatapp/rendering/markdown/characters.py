@@ -9,6 +9,7 @@ import re
 NOT_A_TAG = "\ufdd0"  # after a "<" that would otherwise begin raw HTML
 FORMULA_START, FORMULA_END = "\ufdd1", "\ufdd2"  # around the number of a removed formula
 BETWEEN = "\ufdd3"  # stands in for a letter next to a run of asterisks or tildes
+LINK_END = "\ufdd4"  # after a "<" where a link must end
 UNKNOWN = "\ufffd"
 
 # Chinese, Japanese and Korean, for use in a regular expression's character class.

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from .formulas import mask
+from .link_ends import PUNCTUATION
 from .table_rows import last_cell
 
 _TABLE_DELIMITERS = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
@@ -22,7 +23,8 @@ _NESTED_FENCE = re.compile(
 _MARKERS = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|#{1,6}|>)(?:[ \t]+|\Z))*(?:\[[ xX]\][ \t])?")
 _ONLY_MARKERS = re.compile(r"[ \t]*(?:[-*+=#>:|`~. \t]|\d{1,9}[.)])*\Z")
 _UNDECIDED_END = re.compile(
-    r"https?:?/?\Z|(?:https?://|www\.)\S*\Z|[\w.+-]+@\S*\Z|<(?:h?t{0,2}p?s?|https?:\S*|mailto:\S*)\Z"
+    rf"https?:?/?\Z|(?:https?://|www\.)[^\s{PUNCTUATION}]*\Z|[\w.+-]+@[^\s{PUNCTUATION}]*\Z"
+    r"|<(?:h?t{0,2}p?s?|https?:\S*|mailto:\S*)\Z"
     r"|&#?\w{0,31}\Z|\\\Z|(?<=\W)!\Z"
 )
 _MAX_WORD_LENGTH = 2000

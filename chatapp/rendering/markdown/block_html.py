@@ -1,7 +1,8 @@
 """Renders one top-level block to safe HTML: cmark, then our changes to its HTML, then the cleaner.
 
-A "<" in the text never begins a tag. Images become links, since a remote image tells its server who
-is reading. A block that is absurdly long or nested is shown as its source.
+A "<" in the text begins only the tags that `inline_tags` knows. Images become links, since a remote
+image tells its server who is reading. A block that is absurdly long or nested is shown as its
+source.
 
 After cmark, a block is dressed: its code gets syntax colours, its formulas become MathML. That may
 take very long; `block_at_once` returns what can be rendered quickly.
@@ -26,6 +27,7 @@ from .commonmark import to_html
 from .directions import runs_right_to_left, with_directions
 from .emphasis import with_letters_between, without_letters_between
 from .formulas import Formulas, as_source, cheap_ones, mask, mathml
+from .inline_tags import with_inline_tags
 from .link_ends import with_link_ends, without_link_ends
 from .table_rows import with_whole_rows
 
@@ -48,7 +50,6 @@ _TASK = re.compile(
     re.DOTALL,
 )
 _CODE_BLOCK = re.compile(r'<pre><code(?: class="language-([^"]*)")?>(.*?)\n?</code></pre>', re.S)
-_CODE_OR_BREAK = re.compile(r"(<code>.*?</code>|<[^>]*>)|&lt;br ?/?&gt;", re.S)
 _NESTING = re.compile(r"<(/?)(?:blockquote|ul|ol|li|em|strong|del|a)\b")
 
 
@@ -200,15 +201,13 @@ def _images_to_links(html: str) -> str:
 
 
 def _dressed(html: str, dress: Dress, level: int) -> str:
-    """Add heading levels, labels of checkboxes, scrollable tables and code blocks."""
+    """Add typed tags, heading levels, labels of checkboxes, scrollable tables and code blocks."""
+    html = with_inline_tags(html)
     if "<h" in html:
         html = _HEADING_TAG.sub(rf"\g<1>{level}>", html)
     if "<input" in html:
         html = _TASK.sub(_named_task, html)
     if "<table" in html:
-        # The only tag with an effect, since a cell has no other way to break a line.
-        if "&lt;br" in html:
-            html = _CODE_OR_BREAK.sub(lambda found: found[1] or "<br>", html)
         html = html.replace("<table>", _TABLE).replace("</table>", "</table></div>")
     if "<pre" in html:
         html = _CODE_BLOCK.sub(lambda found: _code_block(found, dress), html)

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from .formulas import mask
+from .inline_tags import NAMES
 from .link_ends import PUNCTUATION
 from .table_rows import last_cell
 
@@ -24,11 +25,11 @@ _MARKERS = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|#{1,6}|>)(?:[ \t]+|\Z))*(?
 _ONLY_MARKERS = re.compile(r"[ \t]*(?:[-*+=#>:|`~. \t]|\d{1,9}[.)])*\Z")
 _UNDECIDED_END = re.compile(
     rf"https?:?/?\Z|(?:https?://|www\.)[^\s{PUNCTUATION}]*\Z|[\w.+-]+@[^\s{PUNCTUATION}]*\Z"
-    r"|<(?:h?t{0,2}p?s?|https?:\S*|mailto:\S*)\Z"
+    rf"|<(?:h?t{{0,2}}p?s?|https?:\S*|mailto:\S*)\Z|</?(?:[a-z]{{1,2}}|{NAMES})?\Z|<br ?/?\Z"
     r"|&#?\w{0,31}\Z|\\\Z|(?<=\W)!\Z"
 )
 _MAX_WORD_LENGTH = 2000
-_TOKEN = re.compile(r"\\.|`+|\*+|_+|~~+|!?\[|\]\(?|<https?://[^\s<>]*>", re.DOTALL)
+_TOKEN = re.compile(rf"\\.|`+|\*+|_+|~~+|!?\[|\]\(?|<https?://[^\s<>]*>|</?(?:{NAMES})>", re.DOTALL)
 _ADDRESS = re.compile(r"(?:[^()\s]|\([^()\s]*\))*(?:[ \t]+\"[^\"\n]*\")?[ \t]*\)")
 _UNFINISHED_ADDRESS = re.compile(r"[^\s]*(?:[ \t]+\"[^\"\n]*\"?)?[ \t]*\Z")
 _MAX_TOKENS = 400
@@ -130,7 +131,7 @@ def _leaf_start(text: str) -> int:
 
 @dataclass(slots=True)
 class _Opening:
-    marker: str  # "*", "_", "~" or "["
+    marker: str  # "*", "_", "~", "[" or a tag such as "<sub>"
     count: int
     at: int
 
@@ -163,7 +164,9 @@ class _Walk:
     def closed(self) -> str:
         text, end = self.text, []
         for opening in reversed(self.open):
-            if opening.marker != "[":
+            if opening.marker[0] == "<":
+                end.append(opening.marker.replace("<", "</"))
+            elif opening.marker != "[":
                 end.append(opening.marker * opening.count)
             elif len(text) - opening.at <= _MAX_LINK_TEXT_LENGTH:
                 self.untouched = False
@@ -181,8 +184,18 @@ class _Walk:
                 self.open.append(_Opening("[", len(token[0]), token.start()))
             case "]":
                 self._take_link_end(token)
+            case "<" if not token[0].startswith("<http"):
+                self._take_tag(token)
             case _:
                 pass
+
+    def _take_tag(self, token: re.Match[str]) -> None:
+        if token[0][1] == "/":
+            self._close(token[0].replace("/", ""), 1)
+        elif self.at == len(self.text):
+            self._hold(token.start())
+        else:
+            self.open.append(_Opening(token[0], 1, token.start()))
 
     def _take_code(self, token: re.Match[str]) -> None:
         run = token[0]

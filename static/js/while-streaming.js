@@ -1,5 +1,6 @@
 // Scripts needed while a reply streams, loaded by static/js/lazy.js.
 
+import "./disclosures.js";
 import "./silence.js";
 import { look } from "./unseen-endings.js";
 

@@ -69,10 +69,11 @@ _STYLED: Attributes = {
 }
 
 PROSE: dict[str, Attributes] = {
-    **_bare("br hr ul label blockquote em strong del kbd sub sup table thead tbody tr"),
+    **_bare("br hr ul label blockquote em strong del kbd sub sup summary table thead tbody tr"),
     **{tag: {"dir": _RIGHT_TO_LEFT} for tag in ("h3", "h4", "h5", "h6", "li")},
     "a": {"href": _ADDRESS, "target": _one_of("_blank"), "rel": _one_of(REL)},
     "code": {"class": _form(f"language-{LANGUAGE}")},
+    "details": {"open": _EMPTY},
     "div": {
         "class": _one_of("block", "code", "table-scroll", "typed"),
         "data-language": _form(LANGUAGE),

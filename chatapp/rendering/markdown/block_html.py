@@ -20,11 +20,12 @@ from operator import itemgetter
 
 from . import budgets
 from .allowed import ALLOWED, cleaner
-from .blocks import Block
+from .blocks import HIGHEST, Block, split
 from .characters import NOT_A_TAG, escape
 from .code import CLOSING_TAGS, has_colours, highlight, language_of, opening_tags, uncoloured
 from .commonmark import to_html
 from .directions import runs_right_to_left, with_directions
+from .disclosures import Disclosure, disclosure_of
 from .emphasis import with_letters_between, without_letters_between
 from .formulas import Formulas, as_source, cheap_ones, mask, mathml
 from .inline_tags import with_inline_tags
@@ -71,9 +72,27 @@ def block_html(block: Block, definitions: str = "", dress: Dress = FULL) -> str:
         return OPENING + _fence_html(block, dress) + CLOSING
     if not block.is_formatted:
         return OPENING + plain_block(block) + CLOSING
+    if block.kind == "details" and (found := disclosure_of(block.source, block.is_closed)):
+        inner = _blocks_html(found.content, definitions, dress)
+        after = _blocks_html(found.rest, definitions, dress)
+        is_open = found.is_open or not block.is_closed
+        return OPENING + disclosure_html(found, is_open, inner, dress) + after + CLOSING
     masked = mask(block.source)
     html = markdown_html(definitions + masked.text, masked.formulas, dress, block.level)
     return in_block(plain_block(block) if html is None else html)
+
+
+def disclosure_html(found: Disclosure, is_open: bool, inner: str, dress: Dress) -> str:
+    """Return a disclosure around the HTML of its blocks."""
+    masked = mask(found.summary)
+    summary = markdown_html(masked.text, masked.formulas, dress, HIGHEST) or escape(found.summary)
+    words = summary.removeprefix("<p>").removesuffix("</p>")
+    opening = "<details open>" if is_open else "<details>"
+    return f"{opening}<summary>{words}</summary>{inner}</details>"
+
+
+def _blocks_html(source: str, definitions: str, dress: Dress) -> str:
+    return "".join(block_html(one, definitions, dress) for one in split(source))
 
 
 def in_block(html: str) -> str:

@@ -24,7 +24,16 @@ from typing import Literal
 from . import budgets
 
 Kind = Literal[
-    "paragraph", "heading", "rule", "quote", "list", "indented", "fence", "formula", "rest"
+    "paragraph",
+    "heading",
+    "rule",
+    "quote",
+    "list",
+    "indented",
+    "fence",
+    "formula",
+    "details",
+    "rest",
 ]
 
 HIGHEST, _LOWEST = 3, 6  # levels of headings below the page's own
@@ -43,10 +52,13 @@ _ITEM = re.compile(r"( {0,3})([-*+]|(\d{1,9})([.)]))([ \t]+(?=[^ \t])|[ \t]*\Z)"
 ENVIRONMENT = r"\\begin\{(?:align|alignat|eqnarray|equation|flalign|gather|multline)\*?\}"
 _FORMULA = re.compile(rf" {{0,3}}(?:\$\$|\\\[|{ENVIRONMENT})")
 _ENVIRONMENT = re.compile(rf" *({ENVIRONMENT})")
+_DETAILS = re.compile(r" {0,3}<details(?=[\s>]|\Z)", re.IGNORECASE)
+_DETAILS_TAG = re.compile(r"<(/?)details(?=[\s>]|\Z)|`+[^`]*`+", re.IGNORECASE)
+_LEVELS_OF_DETAILS = 8  # of `budgets.DEEPEST`
 _INDENTED = re.compile(r" {0,3}\t| {4}")
 _UNDECIDED = re.compile(
     r"[ \t]*(?:[-*_=+#~`$|:>.()\\\[\] \t]*|\d{1,9}[.)]?[ \t]*)\Z| {0,3}`{3,}[^`]*\Z"
-    r"| {0,3}\\b[a-z]{0,4}(?:\{[a-z]{0,8}\*?)?\Z"
+    r"| {0,3}\\b[a-z]{0,4}(?:\{[a-z]{0,8}\*?)?\Z| {0,3}<[A-Za-z]{0,7}\Z"
 )
 
 
@@ -58,9 +70,10 @@ class Block:
     lines: list[str] = field(default_factory=list)
     size: int = 0
     fence: str = ""  # the opening run of backticks or tildes
-    inner_fence: str = ""  # of a fence that is open within this one
+    inner_fence: str = ""  # of a fence that is open within this fence or `<details>`
     has_inner_fence: bool = False
-    is_closed: bool = False  # whether its last line closes the fence
+    open_details: int = 0  # levels
+    is_closed: bool = False  # whether its last line closes the fence or the `<details>`
     indent: int = 0  # of the fence, or of the content of a list's last item
     marker: str = ""  # of a list: its bullet, or the character after its numbers
     blank_before: bool = False
@@ -125,6 +138,23 @@ class Block:
             self.inner_fence, self.has_inner_fence = found[2], True
             return False
         return self.closes_fence(line)
+
+    def closes_details(self, line: str) -> bool:
+        """Return whether the line ends the `<details>`, and remember that; call it for each."""
+        content = line.strip()
+        if self.inner_fence:
+            if _closes(self.inner_fence, content):
+                self.inner_fence = ""
+            return False
+        if found := _FENCE.match(content[:_DECIDING]):
+            self.inner_fence = found[2]
+            return False
+        for tag in _DETAILS_TAG.finditer(line):
+            if not tag[0].startswith("`"):
+                self.open_details += -1 if tag[1] else 1
+        self.depth = max(self.depth, _LEVELS_OF_DETAILS * self.open_details)
+        self.is_closed = self.open_details <= 0
+        return self.is_closed
 
 
 def _closes(fence: str, line: str) -> bool:
@@ -217,7 +247,7 @@ class Blocks:
 
     def _continues(self, block: Block, head: str) -> bool:
         match block.kind:
-            case "fence" | "formula" | "rest":
+            case "fence" | "formula" | "details" | "rest":
                 return True
             case "paragraph":
                 return _UNDERLINE.match(head) is not None or not _interrupts(head)
@@ -237,6 +267,8 @@ class Blocks:
             case "fence":
                 closes = block.closes_nesting_fence if self._nests else block.closes_fence
                 return not first and closes(line)
+            case "details":
+                return block.closes_details(line)
             case "paragraph":
                 return not first and _UNDERLINE.match(head) is not None
             case "formula":
@@ -262,6 +294,8 @@ def begun_fence(line: str) -> Block | None:
 def _begin(head: str) -> Block:
     if fence := begun_fence(head):
         return fence
+    if _DETAILS.match(head):
+        return Block("details")
     if _HEADING.match(head):
         return Block("heading")
     if _RULE.match(head):
@@ -286,6 +320,7 @@ def _interrupts(head: str) -> bool:
         return item[3] is None or int(item[3]) == 1
     return bool(
         _FENCE.match(head)
+        or _DETAILS.match(head)
         or _HEADING.match(head)
         or _RULE.match(head)
         or _QUOTE.match(head)

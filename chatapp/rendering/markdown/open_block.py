@@ -11,8 +11,11 @@ from .arriving import Line
 from .block_html import (
     CLOSING,
     OPENING,
+    PLAIN,
     PLAIN_CLOSING,
     Dress,
+    block_html,
+    disclosure_html,
     fence_info,
     in_block,
     is_heavy,
@@ -22,11 +25,12 @@ from .block_html import (
     plain_opening,
     unindented,
 )
-from .blocks import Block
+from .blocks import Block, split
 from .changes import Append, Change, difference, split_closing_tags
 from .characters import escape
 from .code import CLOSING_TAGS, opening_tags, uncoloured
 from .definitions import Definitions
+from .disclosures import disclosure_of
 from .formulas import as_source, cheap_ones, mathml
 from .unfinished import visible
 
@@ -151,6 +155,8 @@ class Prose(OpenBlock):
         self._rendered_size = self._size
         last = line.text
         source = block.source + last
+        if block.kind == "details":
+            return self._show_disclosure(source, definitions)
         shown = visible(source)
         if shown.markdown == self._markdown or not shown.markdown:
             return []
@@ -161,6 +167,14 @@ class Prose(OpenBlock):
         changes = self.become(_EMPTY_CELLS.sub("", html) if last else html)
         self._expect_words(last, shown.exact, shown.markdown == source.rstrip(" \t\n"))
         return changes
+
+    def _show_disclosure(self, source: str, definitions: Definitions) -> list[Change]:
+        """Render a `<details>` with what it contains so far, once its first tag is complete."""
+        found = disclosure_of(source, is_closed=False)
+        if found is None:
+            return []
+        inner = _inner_html(found.content, definitions.used_in(source))
+        return self.become(OPENING + disclosure_html(found, found.is_open, inner, PLAIN) + CLOSING)
 
     def _expect_words(self, line: str, is_open: bool, is_whole: bool) -> None:
         """Set `takes_words` if words after the end of this line can only be text.
@@ -179,6 +193,27 @@ class Prose(OpenBlock):
         if is_whole and inline_end and not self.takes_words and word[-1] in _ENDS_MARKUP:
             self._inline_end = inline_end[0]
             self.takes_words = True
+
+
+def _inner_html(content: str, definitions: str) -> str:
+    """Return the blocks in an open disclosure, the last of them unfinished."""
+    blocks = split(content)
+    html = [block_html(one, definitions, PLAIN) for one in blocks]
+    if blocks and blocks[-1].kind not in ("fence", "rest"):
+        last = blocks[-1]
+        source = last.source if content.endswith("\n") else last.source.removesuffix("\n")
+        html[-1] = _unfinished_html(last, source, definitions)
+    return "".join(html)
+
+
+def _unfinished_html(block: Block, source: str, definitions: str) -> str:
+    if block.kind == "details" and (found := disclosure_of(source, is_closed=False)):
+        inner = _inner_html(found.content, definitions)
+        return OPENING + disclosure_html(found, found.is_open, inner, PLAIN) + CLOSING
+    shown = visible(source)
+    dress = _dress_at_once(shown.formulas)
+    html = markdown_html(definitions + shown.markdown, shown.formulas, dress, block.level)
+    return in_block(plain_block(block) if html is None else html)
 
 
 def _element(found: re.Match[str]) -> str:

@@ -167,3 +167,34 @@ def test_br_is_a_line_break_outside_of_code() -> None:
 def test_each_top_level_block_has_its_own_element() -> None:
     first_tags = " ".join(tag for html in blocks(ANSWER) for tag in re.findall(r"\A<(\w+)", html))
     assert first_tags == "h3 p ol ul div div p p blockquote h4 p hr"
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        (
+            "<details>\n<summary>*a*</summary>\n\n- b\n\n</details>",
+            "<details><summary><em>a</em></summary>"
+            '<div class="block" dir="auto"><ul><li>b</li></ul></div></details>',
+        ),
+        (
+            "<details open onclick='x'>a</details> b",
+            '<details open><summary>Details</summary><div class="block" dir="auto"><p>a</p></div>'
+            '</details><div class="block" dir="auto"><p>b</p></div>',
+        ),
+        ("<DETAILS title='open'></details>", "<details><summary>Details</summary></details>"),
+        (
+            "<details><summary>a\n\nb",
+            '<details open><summary>a</summary><div class="block" dir="auto"><p>b</p></div>'
+            "</details>",
+        ),
+        ("a <details>", "<p>a &lt;details&gt;</p>"),
+    ],
+)
+def test_details_hold_blocks(text: str, html: str) -> None:
+    assert blocks(text) == [html]
+
+
+def test_details_are_nested_only_a_few_times() -> None:
+    assert "<details" in render("<details>" * 5 + "a")
+    assert "<details" not in render("<details>\n" * 9 + "a")

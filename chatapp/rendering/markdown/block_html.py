@@ -27,6 +27,7 @@ from .commonmark import to_html
 from .directions import runs_right_to_left, with_directions
 from .disclosures import Disclosure, disclosure_of
 from .emphasis import with_letters_between, without_letters_between
+from .footnotes import with_notes
 from .formulas import Formulas, as_source, cheap_ones, mask, mathml
 from .inline_tags import with_inline_tags
 from .link_ends import with_link_ends, without_link_ends
@@ -154,7 +155,7 @@ def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -
 
     `level` is the level of its headings.
     """
-    source = with_whole_rows(source)
+    source = with_notes(with_whole_rows(source))
     if "<" in source:
         source = _RAW_TAG.sub("<" + NOT_A_TAG, source)
     html = to_html(with_letters_between(with_link_ends(source)))

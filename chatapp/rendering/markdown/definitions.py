@@ -7,9 +7,10 @@ from . import budgets
 from .blocks import Block
 
 # A line with a label, an address, an optional title and nothing else. A line that only looks like
-# a definition, such as "[1]: Smith, J. (2020)." in a list of references, stays text.
+# a definition, such as "[1]: Smith, J. (2020)." in a list of references, stays text, and so does a
+# footnote.
 _DEFINITION = re.compile(
-    r""" {0,3}\[([^\[\]\n]{1,200})\]:[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)"""
+    r""" {0,3}\[(?!\^\d)([^\[\]\n]{1,200})\]:[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)"""
     r"""(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$""",
     re.MULTILINE,
 )

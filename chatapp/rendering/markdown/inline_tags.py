@@ -1,24 +1,26 @@
-"""The few tags of HTML that models write in prose: keys, indices and line breaks.
+"""The few tags of HTML that models write in prose: keys, indices and line breaks; and footnotes.
 
-They arrive as text (`&lt;kbd&gt;`) in the HTML of cmark. A pair becomes an element if no tag of
+The tags arrive as text (`&lt;kbd&gt;`) in the HTML of cmark. A pair becomes an element if no tag of
 Markdown begins or ends between them without its other half; anything else stays as it was typed.
 """
 
 import re
 
+from .footnotes import REFERENCE
+
 NAMES = "kbd|sub|sup"
 
 _TOKEN = re.compile(
     rf"<code\b.*?</code>|<(?P<closes>/?)(?P<tag>[a-z][a-z0-9]*)[^>]*>"
-    rf"|&lt;(?P<ends>/?)(?P<name>{NAMES})&gt;|(?P<br>&lt;br ?/?&gt;)",
+    rf"|&lt;(?P<ends>/?)(?P<name>{NAMES})&gt;|(?P<br>&lt;br ?/?&gt;)|{REFERENCE}",
     re.DOTALL,
 )
 _VOID = frozenset({"br", "hr", "input", "img"})
 
 
 def with_inline_tags(html: str) -> str:
-    """Return cmark's HTML with the tags that are typed in its text."""
-    if "&lt;" not in html:
+    """Return cmark's HTML with the tags that are typed in its text, and its footnotes."""
+    if "&lt;" not in html and "[^" not in html:
         return html
     parts: list[str] = []
     is_open: list[tuple[str, int]] = []  # names, with the index of a typed tag, or -1
@@ -28,6 +30,8 @@ def with_inline_tags(html: str) -> str:
         at = token.end()
         if token["br"]:
             parts[-1] = "<br>"
+        elif token["note"]:
+            parts[-1] = f"<sup>{token['note']}</sup>"
         elif token["name"]:
             _take_typed(token["name"], bool(token["ends"]), parts, is_open)
         elif token["tag"] and token["tag"] not in _VOID:

@@ -198,3 +198,16 @@ def test_details_hold_blocks(text: str, html: str) -> None:
 def test_details_are_nested_only_a_few_times() -> None:
     assert "<details" in render("<details>" * 5 + "a")
     assert "<details" not in render("<details>\n" * 9 + "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("a[^1] `b[^2]`", "<p>a<sup>1</sup> <code>b[^2]</code></p>"),
+        ("[^1]: a\n[^2]: b *c*", "<p><sup>1</sup> a<br>\n<sup>2</sup> b <em>c</em></p>"),
+        ("[^1]: http://b.c", f'<p><sup>1</sup> <a href="http://b.c" {LINK}>http://b.c</a></p>'),
+        ("[^abc] is a class", "<p>[^abc] is a class</p>"),
+    ],
+)
+def test_footnotes_are_small_numbers(text: str, html: str) -> None:
+    assert blocks(text) == [html]

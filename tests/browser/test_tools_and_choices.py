@@ -65,7 +65,7 @@ def test_an_allowed_tool_runs_and_folds(tab: Tab, upstream: FakeUpstream) -> Non
     region = tab.region("tool-call")
     expect(region).to_have_attribute("data-state", "asking")
     expect(region).to_contain_text("<b>as it is</b>")
-    expect(tab.page.locator("#announcer")).to_contain_text("Allow the model to call test__echo")
+    expect(tab.page.locator("#announcer")).to_contain_text("Allow the model to call Echo from Test")
     expect(tab.message).to_be_focused()
     region.get_by_role("button", name="Allow").focus()
     tab.page.keyboard.press("Enter")

@@ -140,6 +140,12 @@ def test_a_page_has_all_of_a_chat(stars: Conversation) -> None:
     assert "Be exact." in said
 
 
+def test_tools_have_readable_names_and_keep_their_own(stars: Conversation) -> None:
+    [name] = document(as_text(html(read(stars)))).find_all("span", class_="tool-name")
+    assert (name.text, name.attributes["title"]) == ("Look", "look")
+    assert "<summary>Tool call: Look</summary>\n\nlook: done" in as_text(markdown(read(stars)))
+
+
 def test_usage_is_a_table_without_formulas(stars: Conversation) -> None:
     rows = list(csv.DictReader(io.StringIO(as_text(usage_csv(Reading(stars.user, [stars.pk]))))))
     [row] = rows

@@ -13,6 +13,7 @@ from chatapp.exports.reading import Chat, attachments_of, images_of
 from chatapp.models import Message
 from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.models.platform import branding
+from chatapp.rendering.fragments.tool_names import readable_name
 from chatapp.rendering.fragments.words import model_name, moment, state_words
 
 
@@ -90,11 +91,16 @@ def _round(one: Round) -> Iterator[str]:
     yield contained(one.content)
     yield contained(one.refusal)
     for run in one.tool_runs:
-        yield from _folded(f"Tool call: {_plain(run.name or 'Tool')}", *_call(run))
+        yield from _folded(f"Tool call: {_plain(_name(run))}", *_call(run))
+
+
+def _name(run: ToolRun) -> str:
+    name = readable_name(run.name)
+    return f"{name.words} ({name.server})" if name.server else name.words
 
 
 def _call(run: ToolRun) -> Iterator[str]:
-    yield f"{state_words(run)}"
+    yield f"{escaped(run.name)}: {state_words(run)}" if run.name else state_words(run)
     if run.arguments:
         yield fenced(run.arguments, "json")
     if run.result:

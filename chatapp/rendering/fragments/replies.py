@@ -12,6 +12,7 @@ from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.rendering.fragments.endings import flagged_categories, notice_of
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.swaps import replace, swap
+from chatapp.rendering.fragments.tool_names import ReadableName, readable_name
 from chatapp.rendering.pool import HtmlOf, Typed
 
 MAX_SHOWN_LENGTH = 20_000  # characters of a tool call's arguments, and of its result
@@ -38,6 +39,10 @@ class CallRegion:
     element_id: str
     name: str = "tool-call"
     unshown: int = 0  # characters of the arguments that arrived but were not kept for the page
+
+    @property
+    def tool(self) -> ReadableName:
+        return readable_name(self.run.name)
 
     @property
     def arguments(self) -> "Excerpt":

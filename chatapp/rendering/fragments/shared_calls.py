@@ -15,7 +15,11 @@ _ALLOWED = {
     "summary": {},
     "svg": {"class": "icon", "aria-hidden": "true"},
     "use": {"href": r"/(?:[\w.-]+/)*icons(?:\.\w+)?\.svg#icon-wrench"},
-    "span": {"class": "tool-name|tool-state", "dir": "auto"},
+    "span": {
+        "class": "tool-name|tool-server|tool-state",
+        "dir": "auto",
+        "title": r"[A-Za-z0-9_.-]{1,200}",
+    },
     "div": {"class": "tool-part"},
     "h3": {},
     "pre": {"dir": "auto", "tabindex": "0"},

@@ -31,7 +31,7 @@ from chatapp.upstream.wire.images import media_type_of
 AT_ONCE = 20  # messages that are rendered at the same time
 STYLES = (
     *("palette", "app", "prose", "formulas", "bubble", "files", "code", "cut-off", "highlight"),
-    *("thread", "tool-calls", "reply-extras", "reply-foot", "print", "exported"),
+    *("thread", "tool-calls", "tool-arguments", "reply-extras", "reply-foot", "print", "exported"),
 )
 ICONS = ("wrench", "file-text")
 POLICY = (

@@ -1,6 +1,6 @@
 """Prompts and replies as HTML, and the frames that replace whole ones."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from uuid import UUID, uuid4
@@ -8,10 +8,11 @@ from uuid import UUID, uuid4
 from django.utils.safestring import SafeString
 
 from chatapp.models import Message
-from chatapp.models.conversations.rounds import Round, ToolRun
+from chatapp.models.conversations.rounds import Round, RunState, ToolRun
 from chatapp.rendering.fragments.endings import flagged_categories, notice_of
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.swaps import replace, swap
+from chatapp.rendering.fragments.tool_arguments import Argument, argument_rows
 from chatapp.rendering.fragments.tool_names import ReadableName, readable_name
 from chatapp.rendering.pool import HtmlOf, Typed
 
@@ -47,6 +48,13 @@ class CallRegion:
     @property
     def arguments(self) -> "Excerpt":
         return Excerpt.of(self.run.arguments, self.unshown)
+
+    @property
+    def argument_rows(self) -> Sequence[Argument]:
+        """The rows of a table, once the call is complete; none if text shows it better."""
+        if self.run.state is RunState.WRITING or self.unshown:
+            return ()
+        return argument_rows(self.run.arguments, MAX_SHOWN_LENGTH)
 
     @property
     def result(self) -> "Excerpt":

@@ -20,10 +20,15 @@ _ALLOWED = {
         "dir": "auto",
         "title": r"[A-Za-z0-9_.-]{1,200}",
     },
-    "div": {"class": "tool-part"},
+    "div": {"class": "tool-part|tool-table", "tabindex": "0"},
     "h3": {},
     "pre": {"dir": "auto", "tabindex": "0"},
     "code": {"id": f"{_ID}-a"},
+    "table": {"class": "tool-arguments"},
+    "tbody": {},
+    "tr": {},
+    "th": {"scope": "row", "dir": "auto"},
+    "td": {"dir": "auto"},
     "p": {"class": "as-written"},
 }
 _FORMS = {tag: {name: re.compile(one) for name, one in of.items()} for tag, of in _ALLOWED.items()}

@@ -15,6 +15,7 @@ from django.db import OperationalError
 from chatapp.chat import branching, leaving_out, submission
 from chatapp.chat.fields import Fields
 from chatapp.chat.forms import (
+    AlwaysAllowForm,
     ChooseForm,
     ContinueForm,
     DecisionForm,
@@ -130,6 +131,11 @@ class Actions:
     async def allow(self, form: DecisionForm) -> None:
         await self._decide(form, allowed=True)
 
+    async def always_allow(self, form: AlwaysAllowForm) -> None:
+        await submission.written(self._viewer, form.allowance.store)
+        await self._decide(form, allowed=True, always=True)
+        worker().conversation_changed(self._viewer.user_id, form.allowance.conversation)
+
     async def deny(self, form: DecisionForm) -> None:
         await self._decide(form, allowed=False)
 
@@ -139,12 +145,12 @@ class Actions:
     async def step(self, form: StepForm) -> None:
         await self._thread_sync.step(form.parsed)
 
-    async def _decide(self, form: DecisionForm, *, allowed: bool) -> None:
+    async def _decide(self, form: DecisionForm, *, allowed: bool, always: bool = False) -> None:
         await database_sync_to_async(validity.person_of)(self._viewer.session_key)
         decision = form.parsed
         for running in self._running(decision.conversation):
             if decision.reply in (None, running.reply):
-                running.decide(decision.round, decision.call, allowed)
+                running.decide(decision.round, decision.call, allowed, always)
 
     def _running(self, conversation: UUID | None) -> list[Generation] | list[RemoteReply]:
         """Return the replies running in this person's conversation, here or in other processes.
@@ -199,6 +205,7 @@ ACTIONS: Mapping[str, Action[Any]] = {
     "choose": Action(ChooseForm, Actions.choose),
     "stop": Action(StopForm, Actions.stop, is_always_taken=True),
     "allow": Action(DecisionForm, Actions.allow),
+    "always_allow": Action(AlwaysAllowForm, Actions.always_allow),
     "deny": Action(DecisionForm, Actions.deny),
     "step": Action(StepForm, Actions.step),
     "watch": Action(WatchForm, Actions.watch, is_done_later=True),

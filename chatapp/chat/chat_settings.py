@@ -52,7 +52,8 @@ def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The panel of a stored chat. What it saves applies from the next prompt on.
 
     With `take` in the query, what the chosen preset has replaces what is set. With `show`, the
-    panel has the fields of another model, and nothing is saved.
+    panel has the fields of another model, and nothing is saved. `ask_before` names a tool that is
+    no longer allowed always.
     """
     assert isinstance(request.user, User)
     conversation = thread_views.own(request, pk)
@@ -61,6 +62,9 @@ def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = SettingsForm(request.POST)
     with transaction.atomic():
         settings = ChatSettings.of(Conversation.held(request.user, pk))
+        if tool := request.GET.get("ask_before"):
+            settings.ask_before(tool)
+            settings.store()
         before = settings.digest
         if "take" in request.GET:
             settings = _with_preset(request, settings)

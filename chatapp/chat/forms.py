@@ -35,6 +35,7 @@ from chatapp.models import (
     Retry,
     SendAgain,
     Summarise,
+    ToolAllowance,
 )
 from chatapp.text.multiline import MultilineField
 
@@ -347,7 +348,20 @@ class DecisionForm(MessageForm):
 
     @property
     def parsed(self) -> Decision:
-        return Decision(**self.cleaned_data)
+        names = ("conversation", "reply", "round", "call")
+        return Decision(**{name: self.cleaned_data[name] for name in names})
+
+
+class AlwaysAllowForm(DecisionForm):
+    """A tool call that a person allows, with the tool that they were asked about."""
+
+    tool = forms.RegexField(r"^[a-zA-Z0-9_-]{1,64}\Z")
+    definition = forms.RegexField(r"^[0-9a-f]{64}\Z")
+
+    @property
+    def allowance(self) -> ToolAllowance:
+        names = ("conversation", "tool", "definition")
+        return ToolAllowance(**{name: self.cleaned_data[name] for name in names})
 
 
 class StepForm(MessageForm):
@@ -384,6 +398,7 @@ FORMS = (
     RetryForm,
     StopForm,
     DecisionForm,
+    AlwaysAllowForm,
     DeleteForm,
     RestoreForm,
     ForkForm,

@@ -18,7 +18,7 @@ from chatapp.models.billing.limits import Limit
 from chatapp.models.billing.prices import Price
 from chatapp.models.billing.usage import Usage
 from chatapp.models.conversations import ledger, project_chats, sequence  # noqa: F401 - imported for their receivers
-from chatapp.models.conversations.chat_settings import ChatSettings, ParameterChoice
+from chatapp.models.conversations.chat_settings import ChatSettings, ParameterChoice, ToolAllowance
 from chatapp.models.conversations.context_cuts import ContextCut
 from chatapp.models.conversations.conversation import Conversation
 from chatapp.models.conversations.deletions import Deleted, Deletion, Restoration
@@ -159,6 +159,7 @@ __all__ = [
     "Summarise",
     "TemporaryHold",
     "ThreadPage",
+    "ToolAllowance",
     "ToolServer",
     "Turn",
     "UnjudgedMessage",

@@ -126,6 +126,7 @@ def _tools_of(server: ToolServer, listing: Listing) -> list[Tool]:
             description=tool.description,
             parameters={"properties": {}} | tool.parameters | {"type": "object"},
             asks_first=server.asks_before(tool.name),
+            always_asks=server.always_asks,
         )
         for tool in listing.tools
     ]

@@ -25,6 +25,13 @@ class Tool:
     description: str
     parameters: dict[str, Any]  # a JSON schema of an object
     asks_first: bool
+    always_asks: bool = False  # if it asks first: also people who would always allow it in a chat
+
+    @property
+    def definition(self) -> str:
+        """A digest of what its server says about it."""
+        told = json.dumps([self.name, self.description, self.parameters], sort_keys=True)
+        return sha256(told.encode()).hexdigest()
 
     def as_request(self) -> dict[str, Any]:
         """Return the tool as an entry of a chat completion request's `tools`."""

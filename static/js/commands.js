@@ -1,10 +1,10 @@
-// Keeps Stop, Allow and Deny until their reply has ended, and sends them again after a reconnect,
-// since a lost socket may have swallowed them. They never apply to another reply.
+// Keeps Stop, and what the person answered about tool calls, until their reply has ended, and sends them
+// again after a reconnect, since a lost socket may have swallowed them. They never apply to another reply.
 
 import { sendAgain } from "./htmx-socket.js";
 import { streaming } from "./page.js";
 
-const COMMANDS = ["stop", "allow", "deny"];
+const COMMANDS = ["stop", "allow", "always_allow", "deny"];
 
 let kept = []; // [{message, replies}]: messages as sent, with the ids of the replies they apply to
 

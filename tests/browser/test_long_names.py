@@ -152,7 +152,7 @@ def test_a_conversation_and_its_tool_calls_fit(phone: Tab, gateway: FakeUpstream
     gateway.script(*call("t" * 30 + "__echo", **{"W" * 300: "w" * 5000}))
     gateway.script(role(), delta("V" * 300 + f" {BACKWARDS * 60}"), finish(), usage(), done())
     ask(phone, "W" * 300 + MARKUP)
-    page.get_by_role("button", name="Allow").wait_for()
+    page.get_by_role("button", name="Allow", exact=True).wait_for()
     expect_to_fit(page)
     page.get_by_role("button", name="Deny").click()
     phone.expect_ending("complete")

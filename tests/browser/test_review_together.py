@@ -62,7 +62,7 @@ def test_one_reviewers_action_is_shown_to_the_other_and_the_person_sees_why(
     upstream.script(role(), delta("It said so again."), finish(), usage(), done())
     tab = desk.open()
     tab.ask("Echo this")
-    tab.region("tool-call").get_by_role("button", name="Allow").click()
+    tab.region("tool-call").get_by_role("button", name="Allow", exact=True).click()
     tab.expect_ending("complete")
     tab.reply.get_by_role("button", name="Retry", exact=True).click()
     expect(tab.answer).to_have_text("It said so again.")

@@ -123,7 +123,7 @@ def test_the_corpus_executes_nothing(
         upstream.script(role(), *in_pieces(refusal, payloads), finish(), usage(), done())
         tab = desk.open()
         tab.ask(text.replace("\0", ""))  # no prompt may contain NUL
-        tab.region("tool-call").get_by_role("button", name="Allow").click()
+        tab.region("tool-call").get_by_role("button", name="Allow", exact=True).click()
         expect(tab.reply).not_to_have_attribute("data-ending", "streaming")
         expect(tab.region("tool-call")).to_have_attribute("data-state", "done")
         witness.check(tab.page)

@@ -18,6 +18,7 @@ from chatapp.models import (
     Preset,
     Prompt,
     Refused,
+    ToolAllowance,
     Upstream,
     User,
 )
@@ -50,6 +51,24 @@ def test_settings_are_saved_and_shown_again(alices: Client, chat: Conversation) 
     shown = alices.get(path).text
     assert "Rhyme." in shown
     assert 'value="0.5"' in shown
+
+
+def test_the_panel_names_tools_that_are_always_allowed_and_takes_them_back(
+    alices: Client, alice: User, chat: Conversation
+) -> None:
+    path = f"/c/{chat.pk}/settings/"
+    assert "Ask again" not in alices.get(path).text
+    for tool in ("company-wiki__search_pages", "company-wiki__list"):
+        ToolAllowance(chat.pk, tool, "1").store(alice)
+    [listed] = parse(alices.get(path).text).find_all(class_="allowed-tools")
+    assert "Search pages" in listed.text
+    back = listed.find_all("button")[0].attributes["hx-post"]
+    assert back == f"{path}?ask_before=company-wiki__search_pages"
+    page = alices.post(back, {"system_prompt": "Rhyme.", "temperature": "9"}).text
+    assert "Search pages" not in page
+    assert 'aria-invalid="true"' in page
+    settings = ChatSettings.of(chat)
+    assert (settings.allowed_tools, settings.system_prompt) == ({"company-wiki__list": "1"}, None)
 
 
 def test_all_parameters_are_saved_and_shown_again(alices: Client, chat: Conversation) -> None:

@@ -9,6 +9,7 @@ from pytest_django import Settings
 
 from chatapp.chat.actions import ACTIONS
 from chatapp.chat.forms import (
+    AlwaysAllowForm,
     Decision,
     DecisionForm,
     PromptForm,
@@ -18,7 +19,7 @@ from chatapp.chat.forms import (
     StopForm,
     WatchForm,
 )
-from chatapp.models import ModelChoice, Prompt, Retry
+from chatapp.models import ModelChoice, Prompt, Retry, ToolAllowance
 from tests.support.page import parse
 
 MODEL = ModelChoice(1, "m")
@@ -115,6 +116,17 @@ def test_a_decision_names_a_tool_call_of_a_conversation() -> None:
         {"reply": "x"},
     ):
         assert not DecisionForm(call | wrong).is_valid()
+
+
+def test_a_tool_that_is_always_allowed_is_named_with_its_definition() -> None:
+    call = {"conversation": str(HERE), "round": 0, "call": 2}
+    tool = {"tool": "wiki__search", "definition": "0a" * 32}
+    form = AlwaysAllowForm(call | tool)
+    assert form.is_valid()
+    assert form.parsed == Decision(HERE, None, 0, 2)
+    assert form.allowance == ToolAllowance(HERE, "wiki__search", "0a" * 32)
+    for wrong in ({"tool": ""}, {"tool": "<b>"}, {"definition": "0a"}, {"definition": "x" * 64}):
+        assert not AlwaysAllowForm(call | tool | wrong).is_valid()
 
 
 def test_a_page_without_a_conversation_names_none() -> None:

@@ -141,7 +141,7 @@ def test_a_page_has_all_of_a_chat(stars: Conversation) -> None:
 
 
 def test_tools_have_readable_names_and_keep_their_own(stars: Conversation) -> None:
-    [name] = document(as_text(html(read(stars)))).find_all("span", class_="tool-name")
+    [name] = document(as_text(html(read(stars)))).select(".tool-name")
     assert (name.text.strip(), name.attr("title")) == ("Look", "look")
     assert "<summary>Tool call: Look</summary>\n\nlook: done" in as_text(markdown(read(stars)))
 

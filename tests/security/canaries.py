@@ -53,7 +53,7 @@ FILLED = {
     "Attachment problem": ALICE,
     "FileContent text": HERS,
     "Project name instructions model": ALICE,
-    "ChatSettings system_prompt parameters by_model": ALICE,
+    "ChatSettings system_prompt parameters by_model allowed_tools": ALICE,
     "RequestSettings instructions parameters": HERS,
     "Memory about answers": ALICE,
     "SavedPrompt title command text": ALICE,
@@ -157,6 +157,7 @@ SHAPES: dict[str, Any] = {
     "Authenticator data": {"secret": "{}"},
     "ChatSettings parameters": {"stop": ["{}"]},
     "ChatSettings by_model": {"1/{}": {"system_prompt": "{}", "parameters": {"stop": ["{}"]}}},
+    "ChatSettings allowed_tools": {"{}": "0"},
     "RequestSettings parameters": {"stop": ["{}"]},
     **{
         f"{model} {name}": shape

@@ -265,7 +265,7 @@ ON_A_SOCKET = {
     "choose": Gates(OWNER, HERS),
     **dict.fromkeys(("leave_out", "send_again", "edit_summary"), Gates(OWNER, HERS)),
     **dict.fromkeys(("summarise", "stop_summary"), Gates(OWNER, HERS)),
-    **dict.fromkeys(("stop", "allow", "deny"), Gates(OWNER, HERS)),
+    **dict.fromkeys(("stop", "allow", "always_allow", "deny"), Gates(OWNER, HERS)),
     **dict.fromkeys(("step", "watch"), Gates(OWNER, HERS)),
 }
 

@@ -66,6 +66,7 @@ class Running:
             "choose": (here | {"web_search": "on"}, NOT_HERE),
             "stop": (here, NOTHING),
             "allow": (call, NOTHING),
+            "always_allow": (call | {"tool": "wiki__read", "definition": "0" * 64}, NOT_HERE),
             "deny": (call, NOTHING),
             "step": (here | {"message": self.reply}, NOT_HERE),
             "watch": (here | {"head": self.reply, "ending": "streaming"}, NOT_HERE),

@@ -82,9 +82,12 @@ async def test_a_person_is_asked_first_unless_a_tool_is_exempt(
 ) -> None:
     asking = {tool.own_name for tool in await box.tools() if tool.asks_first}
     assert asking & {*ALL} == ALL - {"echo", "add"}
-    files.unasked_tools, files.asks_first = "", False
+    assert not any(tool.always_asks for tool in await box.tools())
+    files.unasked_tools, files.asks_first, files.always_asks = "", False, True
     await files.asave()
-    assert not any(tool.asks_first for tool in await box.tools())
+    offered = await box.tools()
+    assert not any(tool.asks_first for tool in offered)
+    assert {tool.own_name for tool in offered if tool.always_asks} == ALL
 
 
 async def test_a_call_is_sent_to_the_tools_server(box: ToolRegistry, files: ToolServer) -> None:

@@ -1,6 +1,7 @@
 """Names, results and arguments of tools, without a server."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -40,6 +41,13 @@ def test_a_tool_has_the_form_that_requests_need() -> None:
             "parameters": {"type": "object"},
         },
     }
+
+
+def test_a_definition_changes_with_what_the_server_says() -> None:
+    tool = Tool("wiki__search", "search", "wiki", "Searches.", {"type": "object"}, True)
+    assert replace(tool, asks_first=False).definition == tool.definition
+    assert replace(tool, description="Deletes.").definition != tool.definition
+    assert replace(tool, parameters={"type": "object", "required": ["q"]}) != tool
 
 
 def test_a_result_within_the_limit_is_whole() -> None:

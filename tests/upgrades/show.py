@@ -63,7 +63,7 @@ TABLES: dict[str, str] = {
         "model_parameters"
     ),
     "AccessRule": "upstream model tool_server groups",
-    "ToolServer": "name transport url command enabled asks_first unasked_tools",
+    "ToolServer": "name transport url command enabled asks_first always_asks unasked_tools",
     "Suggestion": "text position",
     "Fallback": "model to_upstream to_model position",
     "Price": (
@@ -107,7 +107,7 @@ TABLES: dict[str, str] = {
     "RememberedValues": "user prompt values",
     "Memory": "user about answers is_on",
     "ContextCut": "conversation summary model is_edited is_lifted",
-    "ChatSettings": "conversation system_prompt parameters by_model",
+    "ChatSettings": "conversation system_prompt parameters by_model allowed_tools",
     "AccessToken": "user name last_characters scopes created_at expires_at",
     "SharedChat": (
         "conversation last_characters is_public shows_reasoning shows_tools shows_files "

@@ -28,6 +28,11 @@ NOT_OPEN = (
 NOT_READABLE = "You may use this chat's preset, but not see or change its parameters."
 MAX_MODELS = 20  # that have settings of their own in a chat
 TOO_MANY = f"At most {MAX_MODELS} models of a chat can have settings of their own."
+MAX_TOOLS = 128  # that run in a chat without a question
+TOO_MANY_TOOLS = (
+    f"At most {MAX_TOOLS} tools can run in a chat without a question. Take one back in the chat "
+    "settings, or allow only this call."
+)
 
 
 class ChatSettings(models.Model):
@@ -50,9 +55,11 @@ class ChatSettings(models.Model):
     system_prompt = models.TextField(null=True, blank=True)  # noqa: DJ001 - "" is a choice, too
     parameters = models.JSONField(null=True, blank=True)
     by_model = models.JSONField(null=True, blank=True)
+    # The tools that its person always allows: `Tool.definition` by their names for models.
+    allowed_tools = models.JSONField(null=True, blank=True)
 
     OWN = ("system_prompt", "parameters", "by_model")
-    COPIED = ("preset_version", *OWN)
+    STORED = ("preset_version", *OWN, "allowed_tools")
 
     def __str__(self) -> str:
         return f"Settings of {self.conversation}"
@@ -66,9 +73,9 @@ class ChatSettings(models.Model):
 
     @classmethod
     def copy(cls, conversation: Conversation, copy: Conversation) -> None:
-        """Give another conversation the same settings."""
+        """Give another conversation the same settings. There, no tool is allowed yet."""
         settings = cls.of(conversation)
-        settings.conversation = copy
+        settings.conversation, settings.allowed_tools = copy, None
         settings.store()
 
     @property
@@ -182,7 +189,7 @@ class ChatSettings(models.Model):
     def digest(self) -> str:
         """Changes with what is set."""
         version = self.preset_version.pk if self.preset_version else None
-        return digest_of(version, self.own)
+        return digest_of(version, self.own, self.allowed_tools)
 
     def _set_for_model(
         self, model: str, system_prompt: str, parameters: Mapping[str, object]
@@ -208,10 +215,23 @@ class ChatSettings(models.Model):
         if (preset := self.preset) and preset.level_of(user) is None:
             raise Refused(NOT_OPEN.format(preset.name))
 
+    @staticmethod
+    def allows(conversation: UUID, tool: str, definition: str) -> bool:
+        """Whether the person always allows the tool in this chat, as it is defined now."""
+        stored = ChatSettings.objects.filter(pk=conversation)
+        allowed = stored.values_list("allowed_tools", flat=True).first() or {}
+        return allowed.get(tool) == definition
+
+    def ask_before(self, tool: str) -> None:
+        """Take back that the tool runs without a question."""
+        allowed = {**(self.allowed_tools or {})}
+        allowed.pop(tool, None)
+        self.allowed_tools = allowed or None
+
     def store(self) -> None:
         """Save what is set, or delete the row if nothing is."""
-        if self.preset_version or self.system_prompt or self.parameters or self.by_model:
-            content = {name: getattr(self, name) for name in self.COPIED}
+        content = {name: getattr(self, name) for name in self.STORED}
+        if any(content.values()):
             ChatSettings.objects.update_or_create(conversation=self.conversation, defaults=content)
         elif not self.is_new:
             self.delete()
@@ -231,6 +251,25 @@ class ParameterChoice:
             if not settings.is_readable(user):
                 raise Refused(NOT_READABLE)
             settings.choose(self.parameters)
+            settings.store()
+
+
+@dataclass(frozen=True)
+class ToolAllowance:
+    """A tool that a person always allows in a chat, as long as its definition stays the same."""
+
+    conversation: UUID
+    tool: str
+    definition: str
+
+    def store(self, user: User) -> None:
+        """Let it run without a question from now on; raises `Refused`."""
+        with transaction.atomic():
+            settings = ChatSettings.of(Conversation.held(user, self.conversation))
+            allowed = {**(settings.allowed_tools or {}), self.tool: self.definition}
+            if len(allowed) > MAX_TOOLS:
+                raise Refused(TOO_MANY_TOOLS)
+            settings.allowed_tools = allowed
             settings.store()
 
 

@@ -35,6 +35,8 @@ class ToolRun:
     state: RunState = RunState.WRITING
     result: str = ""
     extras: Mapping[str, object] = field(default_factory=dict)  # sent back with the call
+    # Of the tool, while a person is asked who may always allow it. Not stored.
+    definition: str = ""
 
     @classmethod
     def of(cls, call: ToolCall) -> Self:
@@ -49,6 +51,7 @@ class ToolRun:
 
     def as_record(self) -> dict[str, Any]:
         record = asdict(self)
+        del record["definition"]
         if not self.extras:
             del record["extras"]  # which the previous version does not know
         return record

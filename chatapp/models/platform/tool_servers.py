@@ -63,6 +63,12 @@ class ToolServer(models.Model):
     asks_first = models.BooleanField(
         "ask first", default=True, help_text="People must allow each call."
     )
+    always_asks = models.BooleanField(
+        "ask again in the same chat",
+        default=False,
+        db_default=False,
+        help_text="People can't always allow a tool in a chat.",
+    )
     unasked_tools = models.TextField(
         "tools that run without asking",
         blank=True,

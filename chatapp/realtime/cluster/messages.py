@@ -54,6 +54,7 @@ class Decide(_Kind, frozen=True):
     round: int
     call: int
     allowed: bool
+    always: bool = False
 
 
 class Frame(_Kind, frozen=True):

@@ -100,9 +100,9 @@ class RemoteReply:
     def stop(self, ending: Ending) -> None:
         self._command(Stop(self.reply, self.conversation, ending))
 
-    def decide(self, round: int, call: int, allowed: bool) -> None:
-        """Allow or deny a tool call."""
-        self._command(Decide(self.reply, self.conversation, round, call, allowed))
+    def decide(self, round: int, call: int, allowed: bool, always: bool = False) -> None:
+        """Allow or deny a tool call; see `ToolRuns.decide`."""
+        self._command(Decide(self.reply, self.conversation, round, call, allowed, always))
 
     # From the owner
 

@@ -166,9 +166,9 @@ class Generation:
             self._cancelled_at = time.monotonic()
             self._writing.cancel()
 
-    def decide(self, round: int, call: int, allowed: bool) -> None:
-        """Allow or deny a tool call of this round."""
-        self.writer.decide(round, call, allowed)
+    def decide(self, round: int, call: int, allowed: bool, always: bool = False) -> None:
+        """Allow or deny a tool call of this round; see `ToolRuns.decide`."""
+        self.writer.decide(round, call, allowed, always)
 
     async def _stop_when_abandoned(self) -> None:
         await self.audience.is_gone.wait()

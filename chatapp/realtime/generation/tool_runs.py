@@ -2,26 +2,38 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from chatapp.models.conversations.rounds import RunState, ToolRun
-from chatapp.tools import ToolResult, shared_registry
+from chatapp.tools import Tool, ToolResult, shared_registry
 from chatapp.upstream.wire.tool_calls import ToolCall
 
 DENIED = ToolResult("The user denied this tool call.", is_error=True)
 
 Show = Callable[[int, ToolRun], Awaitable[None]]
+Allows = Callable[[Tool], Awaitable[bool]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """Whether a tool may be called, which the person is asked."""
+
+    tool: Tool
+    answer: asyncio.Future[bool]
 
 
 class ToolRuns:
     """Runs the tool calls of one round concurrently. Cancelling `finish` cancels them."""
 
-    def __init__(self, calls: list[ToolCall], show: Show, person: int) -> None:
-        """`person` is the primary key of the user on whose behalf the tools are called."""
+    def __init__(self, calls: list[ToolCall], show: Show, person: int, allows: Allows) -> None:
+        """`person` is the primary key of the user on whose behalf the tools are called, and
+        `allows` tells whether they always allow a tool."""
         self._person = person
+        self._allows = allows
         self.runs = [ToolRun.of(call) for call in calls]
         self._calls = calls
         self._show = show
-        self._permissions: dict[int, asyncio.Future[bool]] = {}
+        self._questions: dict[int, Question] = {}
 
     async def finish(self) -> None:
         """Run every call and show each change of its state; return when all have a result."""
@@ -29,11 +41,17 @@ class ToolRuns:
             for index in range(len(self.runs)):
                 group.create_task(self._run(index))
 
-    def decide(self, index: int, allowed: bool) -> None:
-        """Set the person's decision on a call; a late one has no effect."""
-        permission = self._permissions.get(index)
-        if permission and not permission.done():
-            permission.set_result(allowed)
+    def decide(self, index: int, allowed: bool, always: bool = False) -> None:
+        """Set the person's decision on a call; a late one has no effect.
+
+        If they `always` allow its tool, other calls of it don't wait either.
+        """
+        if index not in self._questions or self._questions[index].answer.done():
+            return
+        decided = self._questions[index]
+        for question in self._questions.values() if always else [decided]:
+            if question.tool == decided.tool and not question.answer.done():
+                question.answer.set_result(allowed)
 
     async def _run(self, index: int) -> None:
         run, call = self.runs[index], self._calls[index]
@@ -47,7 +65,7 @@ class ToolRuns:
             text = f"There is no tool named {call.name[:100]!r}."
             await self._end(index, RunState.FAILED, text)
             return
-        if tool.asks_first and not await self._is_allowed(index):
+        if tool.asks_first and not await self._is_allowed(index, tool):
             await self._end(index, RunState.DENIED, DENIED.text)
             return
         run.state = RunState.RUNNING
@@ -56,11 +74,15 @@ class ToolRuns:
         state = RunState.FAILED if result.is_error else RunState.DONE
         await self._end(index, state, result.text)
 
-    async def _is_allowed(self, index: int) -> bool:
-        self._permissions[index] = asyncio.get_running_loop().create_future()
-        self.runs[index].state = RunState.ASKING
-        await self._show(index, self.runs[index])
-        return await self._permissions[index]
+    async def _is_allowed(self, index: int, tool: Tool) -> bool:
+        if not tool.always_asks and await self._allows(tool):
+            return True
+        question = Question(tool, asyncio.get_running_loop().create_future())
+        self._questions[index] = question
+        run = self.runs[index]
+        run.state, run.definition = RunState.ASKING, "" if tool.always_asks else tool.definition
+        await self._show(index, run)
+        return await question.answer
 
     async def _end(self, index: int, state: RunState, text: str) -> None:
         run = self.runs[index]

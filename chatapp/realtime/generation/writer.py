@@ -7,11 +7,12 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from channels.db import database_sync_to_async
 from structlog.contextvars import bind_contextvars
 
 from chatapp import metrics
 from chatapp.catalogue import endpoint_of
-from chatapp.models import ToolServer, Turn, Upstream, Usage
+from chatapp.models import ChatSettings, ToolServer, Turn, Upstream, Usage
 from chatapp.models.conversations.costs import Cost
 from chatapp.models.conversations.rounds import Round, ToolRun
 from chatapp.models.conversations.takeovers import asked_of, take_over
@@ -25,6 +26,7 @@ from chatapp.realtime.generation.tool_runs import ToolRuns
 from chatapp.realtime.generation.unsupported import Model, Unsupported
 from chatapp.realtime.journal import Segment
 from chatapp.rendering.fragments import LiveReply
+from chatapp.tools import Tool
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.chat_parameters import names_of, value_of
 from chatapp.upstream.wire.content import has_parts, texts_joined
@@ -104,7 +106,8 @@ class Writer:
             await with_retries(self._ask, self._show_retry, self._fall_back)
             if self._reads_for_usage_only or not self.reply.wants_tools:
                 return
-            self._tool_runs = ToolRuns(self.reply.tool_calls, self._show_run, self.person)
+            calls = self.reply.tool_calls
+            self._tool_runs = ToolRuns(calls, self._show_run, self.person, self._always_allows)
             await self._tool_runs.finish()
             self._begin_round()
         message = f"the model called tools in {MAX_ROUNDS} rounds without answering"
@@ -126,10 +129,10 @@ class Writer:
         self._reads_for_usage_only = wanted
         return wanted
 
-    def decide(self, round: int, call: int, allowed: bool) -> None:
+    def decide(self, round: int, call: int, allowed: bool, always: bool) -> None:
         """Allow or deny a tool call of this round."""
         if self._tool_runs and round == len(self._rounds):
-            self._tool_runs.decide(call, allowed)
+            self._tool_runs.decide(call, allowed, always)
 
     def update_message(self) -> Usage:
         """Copy all that has arrived to the message; return the usage of all rounds together."""
@@ -320,6 +323,10 @@ class Writer:
             self.message.time_to_first_token = self.seconds
             metrics.time_to_first_token.labels(self.upstream.name).observe(self.seconds)
         self._live.append(region, text)
+
+    async def _always_allows(self, tool: Tool) -> bool:
+        allows = database_sync_to_async(ChatSettings.allows)
+        return await allows(self._turn.conversation.pk, tool.name, tool.definition)
 
     async def _show_run(self, index: int, run: ToolRun) -> None:
         self._journal.run(index, run)

@@ -87,9 +87,9 @@ class EventDispatcher:
             case Stop(reply, _, ending):
                 if generation := self._replies.get(reply):
                     generation.stop(ending)
-            case Decide(reply, _, round, call, allowed):
+            case Decide(reply, _, round, call, allowed, always):
                 if generation := self._replies.get(reply):
-                    generation.decide(round, call, allowed)
+                    generation.decide(round, call, allowed, always)
             case StaleViewers(conversation, viewers, redraw):
                 self._catch_up(conversation, viewers, redraw=redraw)
             case (

@@ -32,6 +32,7 @@ from chatapp.rendering.fragments.constants import WithConstants
 from chatapp.rendering.fragments.fallback_words import fallback_sentence
 from chatapp.rendering.fragments.includes import WithIncludes
 from chatapp.rendering.fragments.layout import WithoutLayout
+from chatapp.rendering.fragments.tool_names import readable_name
 from chatapp.rendering.markdown.allowed import ALLOWED
 
 FILTERS = (
@@ -42,6 +43,7 @@ FILTERS = (
     dollars,
     fallback_sentence,
     known_feedback,
+    readable_name,
     words.about_file,
     words.about,
     words.about_model,

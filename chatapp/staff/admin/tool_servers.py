@@ -69,6 +69,7 @@ class ToolServerAdmin(InquiringAdmin):
         "new_secrets",
         "forget_secrets",
         "asks_first",
+        "always_asks",
         "unasked_tools",
         "timeout_seconds",
         "result_limit_kb",

@@ -38,7 +38,8 @@ class ServerForm(ToolServerForm):
     class Meta(ToolServerForm.Meta):
         fields = [
             *("name", "transport", "url", "command"),
-            *("enabled", "asks_first", "unasked_tools", "timeout_seconds", "result_limit_kb"),
+            *("enabled", "asks_first", "always_asks", "unasked_tools"),
+            *("timeout_seconds", "result_limit_kb"),
         ]
         field_classes = {
             "name": ServerNameField,

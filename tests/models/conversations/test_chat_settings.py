@@ -19,11 +19,12 @@ from chatapp.models import (
     Refused,
     RequestSettings,
     Retry,
+    ToolAllowance,
     Turn,
     Upstream,
     User,
 )
-from chatapp.models.conversations.chat_settings import MAX_MODELS
+from chatapp.models.conversations.chat_settings import MAX_MODELS, MAX_TOOLS
 from chatapp.upstream.wire.reply import Ending
 from tests.support.stored import MODEL, end, forked, reply_of
 
@@ -262,3 +263,44 @@ def test_few_models_of_a_chat_have_settings_of_their_own(
     set_for(turn, ModelChoice(gateway.pk, "m0"), "", **WARM)
     with pytest.raises(Refused, match="At most 20 models"):
         set_for(turn, model, "", **COLD)
+
+
+def test_a_tool_is_always_allowed_only_in_its_chat_and_as_it_was(
+    carol: User, alice: User, model: ModelChoice
+) -> None:
+    first, other = begun(carol, model), begun(carol, model)
+    here = first.conversation.pk
+    with pytest.raises(Refused):
+        ToolAllowance(here, "wiki__search", "1").store(alice)
+    assert not ChatSettings.allows(here, "wiki__search", "1")
+    ToolAllowance(here, "wiki__search", "1").store(carol)
+    assert ChatSettings.allows(here, "wiki__search", "1")
+    assert not ChatSettings.allows(here, "wiki__search", "2")
+    assert not ChatSettings.allows(here, "wiki__delete", "1")
+    assert not ChatSettings.allows(other.conversation.pk, "wiki__search", "1")
+    fork = forked(carol, first.reply.pk)
+    assert not ChatSettings.allows(fork.pk, "wiki__search", "1")
+
+
+def test_an_allowed_tool_is_kept_with_the_other_settings(carol: User, model: ModelChoice) -> None:
+    turn = begun(carol, model, system_prompt="Rhyme.")
+    ToolAllowance(turn.conversation.pk, "wiki__search", "1").store(carol)
+    settings = ChatSettings.of(turn.conversation)
+    before = settings.digest
+    settings.own = {}
+    settings.store()
+    settings = ChatSettings.of(turn.conversation)
+    assert settings.allowed_tools == {"wiki__search": "1"}
+    settings.ask_before("wiki__search")
+    assert settings.digest != before
+    settings.store()
+    assert not ChatSettings.objects.exists()
+
+
+def test_the_number_of_allowed_tools_is_bounded(carol: User, model: ModelChoice) -> None:
+    here = begun(carol, model).conversation.pk
+    for number in range(MAX_TOOLS):
+        ToolAllowance(here, f"wiki__{number}", "1").store(carol)
+    ToolAllowance(here, "wiki__0", "2").store(carol)
+    with pytest.raises(Refused):
+        ToolAllowance(here, "wiki__more", "1").store(carol)

@@ -1,5 +1,6 @@
 """A reply with tool calls: its rounds, what later requests repeat of them, and permissions."""
 
+import json
 import sys
 from html import unescape
 from uuid import uuid4
@@ -22,6 +23,7 @@ from tests.support.fake_upstream import (
     role,
     usage,
 )
+from tests.support.page import parse
 from tests.support.tab import WAIT_SECONDS, Tab
 
 pytestmark = pytest.mark.django_db
@@ -255,6 +257,31 @@ async def test_a_tool_of_a_server_runs_only_if_the_person_allows_it(
     assert run["state"] == state
     frame = upstream.chat_requests[1].body["messages"][-1]["content"]
     assert ("hello" in frame) == (decision == "allow")
+
+
+async def test_a_tool_that_is_always_allowed_in_a_chat_runs_there_without_a_question(
+    tab: Tab, upstream: FakeUpstream, workshop: ToolServer
+) -> None:
+    calls = [role(), call("workshop__echo", '{"text": "hello"}'), finish("tool_calls"), done()]
+    upstream.script(*calls)
+    first = await tab.ask()
+    question = parse(await tab.until('data-state="asking"'))
+    button = question.find("button", class_="always_allow")
+    await tab.send(**json.loads(button.attributes["hx-vals"]))
+    await tab.until_ended()
+    upstream.script(*calls)
+    conversation = (await saved(first)).conversation_id
+    tab.frames.clear()
+    second = await tab.ask("Again", conversation=str(conversation), parent=str(first))
+    await tab.until_ended()
+    for reply in (first, second):
+        (run,) = (await saved(reply)).earlier_rounds[0]["tool_runs"]
+        assert (run["state"], "definition" in run) == ("done", False)
+    assert not any('data-state="asking"' in frame for frame in tab.frames)
+    await ToolServer.objects.aupdate(always_asks=True)
+    upstream.script(*calls)
+    await tab.ask("Again", conversation=str(conversation), parent=str(second))
+    assert "Always allow" not in await tab.until('data-state="asking"')
 
 
 async def test_bob_cannot_allow_a_call_of_alices(

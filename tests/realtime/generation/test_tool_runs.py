@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pytest
 
@@ -12,8 +13,12 @@ from chatapp.tools import ToolResult
 from chatapp.upstream.wire.tool_calls import ToolCall
 
 
+@dataclass(frozen=True)
 class Tool:
+    name: str
+    always_asks: bool
     asks_first = True
+    definition = "0" * 64
 
 
 class Toolbox:
@@ -21,11 +26,16 @@ class Toolbox:
 
     def __init__(self) -> None:
         self.is_listed = True
+        self.always_asks = False
+        self.always_allowed: set[str] = set()
         self.called: list[Mapping[str, object]] = []
 
     async def find(self, name: str, person: int) -> Tool | None:
         was_listed, self.is_listed = self.is_listed, True
-        return Tool() if was_listed and name == "delete" else None
+        return Tool(name, self.always_asks) if was_listed and name != "unknown" else None
+
+    async def allows(self, tool: Tool) -> bool:
+        return tool.name in self.always_allowed
 
     async def call(self, tool: Tool, arguments: Mapping[str, object]) -> ToolResult:
         self.called.append(arguments)
@@ -58,14 +68,19 @@ def call(name: str, **arguments: object) -> ToolCall:
     return ToolCall(0, "call", name, "", arguments)
 
 
+def runs_of(toolbox: Toolbox, shown: Shown, *calls: ToolCall) -> ToolRuns:
+    return ToolRuns(list(calls), shown.show, 1, toolbox.allows)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_a_tool_that_needs_permission_runs_only_with_it(
     toolbox: Toolbox, allowed: bool
 ) -> None:
     shown = Shown()
-    runs = ToolRuns([call("delete", what=1)], shown.show, 1)
+    runs = runs_of(toolbox, shown, call("delete", what=1))
     finishing = asyncio.create_task(runs.finish())
     await shown.until(0, RunState.ASKING)
+    assert runs.runs[0].definition == Tool.definition
     runs.decide(0, allowed)
     runs.decide(0, not allowed)  # only the first decision counts
     runs.decide(7, True)  # there is no such call
@@ -76,21 +91,51 @@ async def test_a_tool_that_needs_permission_runs_only_with_it(
     assert run.result == ("done" if allowed else DENIED.text)
 
 
+async def test_a_tool_that_is_always_allowed_runs_without_a_question(toolbox: Toolbox) -> None:
+    toolbox.always_allowed = {"delete"}
+    runs = runs_of(toolbox, Shown(), call("delete", what=1))
+    await runs.finish()
+    assert toolbox.called == [{"what": 1}]
+
+
+async def test_a_tool_of_a_server_that_always_asks_is_asked_about(toolbox: Toolbox) -> None:
+    toolbox.always_allowed, toolbox.always_asks, shown = {"delete"}, True, Shown()
+    runs = runs_of(toolbox, shown, call("delete"))
+    finishing = asyncio.create_task(runs.finish())
+    await shown.until(0, RunState.ASKING)
+    assert runs.runs[0].definition == ""
+    runs.decide(0, False)
+    await finishing
+    assert toolbox.called == []
+
+
+async def test_always_allowing_a_tool_answers_for_its_other_calls(toolbox: Toolbox) -> None:
+    shown = Shown()
+    runs = runs_of(toolbox, shown, call("delete"), call("delete"), call("create"))
+    finishing = asyncio.create_task(runs.finish())
+    for index in range(3):
+        await shown.until(index, RunState.ASKING)
+    runs.decide(1, True, always=True)
+    await shown.until(0, RunState.DONE)
+    await shown.until(1, RunState.DONE)
+    assert runs.runs[2].state is RunState.ASKING
+    runs.decide(2, False)
+    await finishing
+
+
 async def test_a_tool_listed_a_moment_later_does_not_run_without_permission(
     toolbox: Toolbox,
 ) -> None:
     toolbox.is_listed = False
-    runs = ToolRuns([call("delete", what=1)], Shown().show, 1)
+    runs = runs_of(toolbox, Shown(), call("delete", what=1))
     await runs.finish()
     assert runs.runs[0].state is RunState.FAILED
     assert toolbox.called == []
 
 
 async def test_arguments_that_are_no_object_are_reported_to_the_model(toolbox: Toolbox) -> None:
-    shown = Shown()
-    runs = ToolRuns(
-        [ToolCall(0, "call", "delete", "[1", problem="an end is missing")], shown.show, 1
-    )
+    invalid = ToolCall(0, "call", "delete", "[1", problem="an end is missing")
+    runs = runs_of(toolbox, Shown(), invalid)
     await runs.finish()
     assert runs.runs[0].state is RunState.FAILED
     assert "not a JSON object: an end is missing." in runs.runs[0].result
@@ -99,7 +144,7 @@ async def test_arguments_that_are_no_object_are_reported_to_the_model(toolbox: T
 
 async def test_a_call_waiting_for_permission_does_not_block_others(toolbox: Toolbox) -> None:
     shown = Shown()
-    runs = ToolRuns([call("delete"), call("unknown")], shown.show, 1)
+    runs = runs_of(toolbox, shown, call("delete"), call("unknown"))
     finishing = asyncio.create_task(runs.finish())
     await shown.until(1, RunState.FAILED)
     assert not finishing.done()

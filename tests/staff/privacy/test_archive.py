@@ -57,6 +57,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         "conversations.jsonl": {
             "conversation", "preset_version", "system_prompt", "parameters", "by_model",
         },
+        "": {"allowed_tools"},  # names of the house's tools, which run without a question
     },
     "chatapp.RequestSettings": {
         "conversations.jsonl": {

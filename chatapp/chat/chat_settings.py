@@ -9,7 +9,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp.chat import thread_views
 from chatapp.chat.form_fields import ModelField, models_in
@@ -24,6 +24,7 @@ from chatapp.models import (
     Preset,
     PresetVersion,
     Refused,
+    ToolServer,
     Upstream,
     User,
 )
@@ -84,6 +85,25 @@ def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
     return _panel(
         request, conversation, settings, None if is_valid else form, is_unsaved=is_unsaved
     )
+
+
+@require_GET
+@never_cache
+@login_required
+def tool_switches(request: HttpRequest) -> HttpResponse:
+    """The tool servers whose tools models may call in a chat, or in a new one."""
+    assert isinstance(request.user, User)
+    if pk := uuid_of(request.GET.get("conversation", "")):
+        settings = ChatSettings.of(thread_views.own(request, pk))
+    else:
+        settings = _with_preset(request, ChatSettings())
+    version = settings.preset_version
+    servers = [
+        server
+        for server in ToolServer.all_enabled(request.user.pk)
+        if server.is_open and (version is None or version.offers(server.pk))
+    ]
+    return render(request, "chat/_tool_switches.html", {"servers": servers})
 
 
 def _apply(form: SettingsForm, settings: ChatSettings, user: User) -> bool:

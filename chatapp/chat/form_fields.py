@@ -12,6 +12,7 @@ from chatapp.upstream.wire.chat_parameters import MAX_EXTRA_NAME
 
 OUT_OF_DATE = "This page is out of date. Reload it."
 MAX_WITHOUT = 50  # parameters that one retry leaves out
+MAX_KEYS = 1000
 MAX_AT_ONCE = 4  # models that reply to one prompt side by side
 
 
@@ -65,6 +66,16 @@ class FilesField(forms.CharField):
             return tuple(dict.fromkeys(map(UUID, lines)))
         except ValueError:
             raise forms.ValidationError(OUT_OF_DATE) from None
+
+
+class KeysField(forms.CharField):
+    """Integer primary keys, separated by spaces."""
+
+    def clean(self, value: str | None) -> tuple[int, ...]:
+        keys = tuple(dict.fromkeys(map(parse_pk, str(value or "").split())))
+        if len(keys) > MAX_KEYS or 0 in keys:
+            raise forms.ValidationError(OUT_OF_DATE)
+        return keys
 
 
 class NamesField(forms.CharField):

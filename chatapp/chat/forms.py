@@ -15,6 +15,7 @@ from django.core import signing
 from chatapp.chat.form_fields import (
     OUT_OF_DATE,
     FilesField,
+    KeysField,
     ModelField,
     ModelsField,
     NamesField,
@@ -144,6 +145,7 @@ class PromptForm(AskForm):
     project = forms.UUIDField(required=False)  # of a new conversation
     others = ModelsField(required=False)  # more models to reply side by side, one per line
     preset = forms.UUIDField(required=False)  # of a new conversation
+    off_servers = KeysField(required=False)  # of a new conversation
     settings: SentSettings | None = None  # of a new conversation; set by `clean`
 
     @property
@@ -185,6 +187,7 @@ class PromptForm(AskForm):
             others=others,
             files=clean["attached"],
             preset=clean["preset"],
+            off_servers=clean["off_servers"],
             **(self.settings.own_settings if self.settings else {}),
         )
 
@@ -210,10 +213,12 @@ class ChooseForm(MessageForm, ParameterForm):
     """What was chosen at the composer of an existing chat."""
 
     conversation = forms.UUIDField()
+    off_servers = KeysField(required=False)
 
     @property
     def parsed(self) -> ParameterChoice:
-        return ParameterChoice(self.cleaned_data["conversation"], self.chosen)
+        off_servers = self.cleaned_data["off_servers"] if "off_servers" in self.data else None
+        return ParameterChoice(self.cleaned_data["conversation"], self.chosen, off_servers)
 
 
 class ContinueForm(AskForm):

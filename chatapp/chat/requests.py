@@ -53,6 +53,7 @@ def _next(conversation: Conversation, model: ModelChoice, request: HttpRequest) 
     try:
         upstream = Upstream.offering(model, request.user.pk)
         settings = ChatSettings.of(conversation).for_model(model)
+        off_servers = settings.off_servers or ()
         asked_with = RequestSettings.now(settings, request.user)
     except Refused as refused:
         return Shown(model, problem=str(refused))
@@ -64,7 +65,7 @@ def _next(conversation: Conversation, model: ModelChoice, request: HttpRequest) 
         conversation.history_through(uuid_of(request.GET.get("parent", ""))),
         prompt,
         reply,
-        tool_servers(upstream, request.user.pk, asked_with),
+        tool_servers(upstream, request.user.pk, asked_with, off_servers),
         asked_with,
     )
     return _request_of(turn, request, model)
@@ -90,11 +91,12 @@ def request_of_reply(request: HttpRequest, pk: UUID) -> HttpResponse:
     reply.parent.load_files()
     if reply.request_settings:
         reply.request_settings.load_files()
+    off_servers = ChatSettings.of(reply.conversation).off_servers or ()
     turn = Turn(
         reply.conversation.history_until(reply.parent.parent_id),
         reply.parent,
         reply,
-        tool_servers(reply.upstream, request.user.pk, reply.request_settings),
+        tool_servers(reply.upstream, request.user.pk, reply.request_settings, off_servers),
         reply.request_settings,
     )
     return _shown(request, _request_of(turn, request))

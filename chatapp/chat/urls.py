@@ -27,6 +27,7 @@ urlpatterns = [
     path("c/<uuid:pk>/rename/", bulk_actions.rename, name="rename-conversation"),
     path("c/<uuid:pk>/keep/", bulk_actions.keep, name="keep-conversation"),
     path("chat-settings/", chat_settings.of_new_chat, name="new-chat-settings"),
+    path("chat-tools/", chat_settings.tool_switches, name="tool-switches"),
     path("models/", views.models, name="models"),
     path("conversations/", sidebar.conversations, name="conversations"),
     path("conversations/change/", bulk_actions.change, name="change-conversations"),

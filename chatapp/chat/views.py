@@ -71,7 +71,7 @@ def chat_page(
 ) -> HttpResponse:
     """Return the page of a conversation, or of a new chat, in a project if one is given."""
     assert isinstance(request.user, User)
-    upstreams = Upstream.all_enabled()
+    upstreams = Upstream.all_enabled(request.user.pk)
     offers, live = _known_to_worker(upstreams, conversation)
     offers = open_to(offers, permitted(request.user.pk))
     at, view = _shown(request, conversation)
@@ -88,6 +88,7 @@ def chat_page(
         "thread": thread_views.html_of(view, live) if view else "",
         **_models(offers, wanted),
         "are_connected": bool(upstreams),
+        "has_tool_servers": any(upstream.calls_servers for upstream in upstreams),
         **notes,
         # An administrator who has just connected a model is sent here.
         "told": get_messages(request) if "model" in request.GET else (),

@@ -1,7 +1,7 @@
 """The tools of a process: list those to offer, and call them, always with a result."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from channels.db import database_sync_to_async
@@ -60,10 +60,18 @@ class ToolRegistry:
         await self._update_sources(servers)
         return [problem for server in servers if (problem := self._listing(server).problem)]
 
-    async def find(self, name: str, person: int | None = None) -> Tool | None:
-        """Return the tool that the model knows as `name`, as configured now for this person."""
-        tools = await self.tools(person=person)
-        return next((tool for tool in tools if tool.name == name), None)
+    async def find(
+        self, name: str, person: int | None = None, off_servers: Collection[int] = ()
+    ) -> Tool | None:
+        """Return the tool that the model knows as `name`, as configured now for this person.
+
+        Tools of `off_servers`, by their primary keys, are not found.
+        """
+        servers = await database_sync_to_async(ToolServer.all_enabled)(person)
+        for server in servers:
+            if server.pk in off_servers:
+                server.close()
+        return next((tool for tool in await self.tools(servers) if tool.name == name), None)
 
     async def call(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool that `find` returned.

@@ -4,6 +4,8 @@
 import { form } from "./message-box.js";
 import { conversation } from "./page.js";
 
+const TOOLS = "off_servers";
+
 const holder = () => document.getElementById("settings-state");
 const preset = () => document.querySelector("#composer-state [name=preset]")?.value ?? "";
 export const isTouched = () => "touched" in holder().dataset;
@@ -31,10 +33,12 @@ export function takeSettings(settings = {}) {
   if (own.settings_of) document.getElementById("settings-opener").click(); // they are of one model
 }
 
-// Sets fields, adding hidden ones for those that are not there. A person who may not read the preset has none.
+// Sets fields, adding hidden ones for those that are not there. A person who may not read the preset has only
+// that of the tools.
 function write(values) {
-  if (!holder().children.length) return;
+  const isReadable = holder().querySelector("[name=web_search]") !== null;
   for (const [name, value] of Object.entries(values)) {
+    if (!isReadable && name !== TOOLS) continue;
     if (!fields().some((one) => one.name === name)) {
       holder().append(Object.assign(document.createElement("input"), { type: "hidden", name }));
     }
@@ -49,9 +53,10 @@ export function touched() {
   document.dispatchEvent(new Event("chat:chosen"));
 }
 
-// The panel's fields take the place of the hidden ones. The composer's controls still read theirs.
+// The panel's fields take the place of the hidden ones, except that of the tools, which it lacks. The composer's
+// controls still read theirs.
 export function moveToPanel() {
-  const hidden = [...holder().children];
+  const hidden = [...holder().children].filter(({ name }) => name !== TOOLS);
   for (const one of hidden) one.disabled = true;
   if (isTouched()) write(Object.fromEntries(hidden.map(({ name, value }) => [name, value])));
 }

@@ -81,6 +81,35 @@ def test_an_allowed_tool_runs_and_folds(tab: Tab, upstream: FakeUpstream) -> Non
     expect(region.locator("pre").last).to_have_text("<b>as it is</b>")
 
 
+def test_a_tool_is_always_allowed_in_a_chat_and_switched_off(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    for _ in range(2):
+        upstream.script(*call("test__echo", text="hello"))
+        upstream.script(role(), delta("It said so."), finish(), usage(), done())
+    tab.ask("Echo this")
+    tab.region("tool-call").get_by_role("button", name="Always allow in this chat").click()
+    tab.expect_ending("complete")
+    tab.ask("And again")
+    tab.expect_ending("complete")
+    assert [row["role"] for row in upstream.chat_requests[3].body["messages"]].count("tool") == 2
+    tab.page.get_by_role("button", name="Chat settings").click()
+    tab.page.get_by_role("button", name="Ask again before Echo").click()
+    expect(tab.page.locator(".allowed-tools")).to_have_count(0)
+    tab.page.get_by_role("button", name="Tools", exact=True).click()
+    tab.page.get_by_role("switch", name="Test").uncheck()
+    tab.page.keyboard.press("Escape")
+    expect(tab.page.get_by_role("button", name="Tools (1 off)")).to_be_visible()
+    tab.page.reload()
+    tab.page.get_by_role("button", name="Tools (1 off)").click()
+    expect(tab.page.get_by_role("switch", name="Test")).not_to_be_checked()
+    upstream.script(role(), delta("Without tools."), finish(), usage(), done())
+    tab.ask("And now")
+    tab.expect_ending("complete")
+    offered = upstream.chat_requests[-1].body.get("tools", [])
+    assert not any(tool["function"]["name"].startswith("test__") for tool in offered)
+
+
 @pytest.mark.thorough
 def test_permission_given_in_a_silent_network_is_kept_and_sent_later(
     sit_down: SitDown, alice: Person, equipped: Server, upstream: FakeUpstream

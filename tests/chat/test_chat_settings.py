@@ -9,6 +9,7 @@ from django.test import Client
 from chatapp.chat.form_fields import OUT_OF_DATE
 from chatapp.chat.forms import ChooseForm, PromptForm
 from chatapp.models import (
+    AccessRule,
     ChatSettings,
     Conversation,
     Memory,
@@ -19,6 +20,7 @@ from chatapp.models import (
     Prompt,
     Refused,
     ToolAllowance,
+    ToolServer,
     Upstream,
     User,
 )
@@ -69,6 +71,29 @@ def test_the_panel_names_tools_that_are_always_allowed_and_takes_them_back(
     assert 'aria-invalid="true"' in page
     settings = ChatSettings.of(chat)
     assert (settings.allowed_tools, settings.system_prompt) == ({"company-wiki__list": "1"}, None)
+
+
+def test_the_tools_of_a_chat_have_a_switch_per_server(
+    alices: Client, alice: User, bobs: Client, chat: Conversation
+) -> None:
+    assert 'id="tools"' not in alices.get(f"/c/{chat.pk}/").text
+    wiki, files, closed = (
+        ToolServer.objects.create(name=name, url="http://127.0.0.1:9/mcp")
+        for name in ("company-wiki", "files", "closed")
+    )
+    AccessRule.objects.give([], tool_server=closed)
+    assert 'id="tools"' in alices.get(f"/c/{chat.pk}/").text
+    switches = parse(alices.get("/chat-tools/", {"conversation": str(chat.pk)}).text)
+    assert [one.text.strip() for one in switches.find_all("label")] == ["Company wiki", "Files"]
+    assert [one.attributes["value"] for one in switches.find_all("input")] == [
+        str(server.pk) for server in (wiki, files)
+    ]
+    preset = Preset.start(alice, name="Poet", tools=[files.pk])
+    switches = parse(alices.get("/chat-tools/", {"preset": str(preset.pk)}).text)
+    assert [one.text.strip() for one in switches.find_all("label")] == ["Files"]
+    assert bobs.get("/chat-tools/", {"conversation": str(chat.pk)}).status_code == 404
+    ToolServer.objects.exclude(pk=closed.pk).delete()
+    assert 'id="tools"' not in alices.get(f"/c/{chat.pk}/").text
 
 
 def test_all_parameters_are_saved_and_shown_again(alices: Client, chat: Conversation) -> None:

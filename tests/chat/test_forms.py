@@ -10,6 +10,7 @@ from pytest_django import Settings
 from chatapp.chat.actions import ACTIONS
 from chatapp.chat.forms import (
     AlwaysAllowForm,
+    ChooseForm,
     Decision,
     DecisionForm,
     PromptForm,
@@ -127,6 +128,20 @@ def test_a_tool_that_is_always_allowed_is_named_with_its_definition() -> None:
     assert form.allowance == ToolAllowance(HERE, "wiki__search", "0a" * 32)
     for wrong in ({"tool": ""}, {"tool": "<b>"}, {"definition": "0a"}, {"definition": "x" * 64}):
         assert not AlwaysAllowForm(call | tool | wrong).is_valid()
+
+
+def test_servers_are_switched_off_by_their_keys() -> None:
+    here = {"conversation": str(HERE)}
+    for sent, parsed in (
+        ({}, None),
+        ({"off_servers": ""}, ()),
+        ({"off_servers": "3 12 3"}, (3, 12)),
+    ):
+        form = ChooseForm(here | sent)
+        assert form.is_valid()
+        assert form.parsed.off_servers == parsed
+    for wrong in ("x", "-1", "9" * 19, " ".join(map(str, range(1, 1002)))):
+        assert not ChooseForm(here | {"off_servers": wrong}).is_valid()
 
 
 def test_a_page_without_a_conversation_names_none() -> None:

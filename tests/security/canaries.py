@@ -115,6 +115,7 @@ UNFILLED = {
     "FileContent label media_type unit": "one of a few",
     "FileContent page_ends": "numbers",
     "Conversation indexed_title": "the title as indexed",
+    "ChatSettings off_servers": "primary keys",
     "ContextCut model": "an id, as in `Upstream offered_models`",
     "ConversationFacet fact": "derived from messages by triggers",
     "DailyUsage upstream_name model": "summed up from `Usage` by triggers",

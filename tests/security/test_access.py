@@ -94,6 +94,7 @@ TABLE = {
     },
     "s/<str:token>/images/<uuid:reply>/<int:position>/": UNDER_LINK,
     "s/<str:token>/<path:rest>": NOT_THERE,
+    "chat-tools/": MEMBERS,
     "models/": MEMBERS,
     "branding/accent.css": ANYBODY,
     "branding/logo": ANYBODY,

@@ -67,7 +67,7 @@ NOT_THEIRS = {
     "AuditEvent action target_type target detail_hash key previous mac": "ids and hashes",
     "AuditHead link key mac": "hashes",
     "CacheEntry cache_key value": "counts of attempts, by hashes",
-    "ChatSettings allowed_tools": "names of tools, and hashes",
+    "ChatSettings allowed_tools off_servers": "names of tools, hashes and ids",
     "ChatExport problem chats suffix": "words of ours, and ids",
     "ContentType app_label model": "names of ours",
     "ContextCut model": "an id of a model",

@@ -90,6 +90,13 @@ async def test_a_person_is_asked_first_unless_a_tool_is_exempt(
     assert {tool.own_name for tool in offered if tool.always_asks} == ALL
 
 
+async def test_a_tool_of_a_server_that_is_switched_off_is_not_found(
+    box: ToolRegistry, files: ToolServer
+) -> None:
+    assert await box.find("files__echo", None, [files.pk + 1])
+    assert await box.find("files__echo", None, [files.pk]) is None
+
+
 async def test_a_call_is_sent_to_the_tools_server(box: ToolRegistry, files: ToolServer) -> None:
     assert (await result_of(box, "files__echo", {"text": "hello"})).text == "hello"
 

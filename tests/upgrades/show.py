@@ -107,7 +107,7 @@ TABLES: dict[str, str] = {
     "RememberedValues": "user prompt values",
     "Memory": "user about answers is_on",
     "ContextCut": "conversation summary model is_edited is_lifted",
-    "ChatSettings": "conversation system_prompt parameters by_model allowed_tools",
+    "ChatSettings": "conversation system_prompt parameters by_model allowed_tools off_servers",
     "AccessToken": "user name last_characters scopes created_at expires_at",
     "SharedChat": (
         "conversation last_characters is_public shows_reasoning shows_tools shows_files "

@@ -1,7 +1,7 @@
 """What a person set for a chat."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
@@ -57,9 +57,11 @@ class ChatSettings(models.Model):
     by_model = models.JSONField(null=True, blank=True)
     # The tools that its person always allows: `Tool.definition` by their names for models.
     allowed_tools = models.JSONField(null=True, blank=True)
+    # The primary keys of the tool servers whose tools its person switched off.
+    off_servers = models.JSONField(null=True, blank=True)
 
     OWN = ("system_prompt", "parameters", "by_model")
-    STORED = ("preset_version", *OWN, "allowed_tools")
+    STORED = ("preset_version", *OWN, "allowed_tools", "off_servers")
 
     def __str__(self) -> str:
         return f"Settings of {self.conversation}"
@@ -189,7 +191,7 @@ class ChatSettings(models.Model):
     def digest(self) -> str:
         """Changes with what is set."""
         version = self.preset_version.pk if self.preset_version else None
-        return digest_of(version, self.own, self.allowed_tools)
+        return digest_of(version, self.own, self.allowed_tools, self.off_servers)
 
     def _set_for_model(
         self, model: str, system_prompt: str, parameters: Mapping[str, object]
@@ -222,6 +224,10 @@ class ChatSettings(models.Model):
         allowed = stored.values_list("allowed_tools", flat=True).first() or {}
         return allowed.get(tool) == definition
 
+    def switch_off(self, servers: Iterable[int]) -> None:
+        """Let models call tools of all other servers only, by the servers' primary keys."""
+        self.off_servers = sorted({*servers}) or None
+
     def ask_before(self, tool: str) -> None:
         """Take back that the tool runs without a question."""
         allowed = {**(self.allowed_tools or {})}
@@ -243,14 +249,18 @@ class ParameterChoice:
 
     conversation: UUID
     parameters: Mapping[str, object]
+    off_servers: Sequence[int] | None = None  # as in `ChatSettings`; None leaves them as they are
 
     def store(self, user: User) -> None:
         """Apply it from the next prompt on; raises `Refused`."""
         with transaction.atomic():
             settings = ChatSettings.of(Conversation.held(user, self.conversation))
-            if not settings.is_readable(user):
-                raise Refused(NOT_READABLE)
-            settings.choose(self.parameters)
+            if self.off_servers is not None:
+                settings.switch_off(self.off_servers)
+            if self.parameters:
+                if not settings.is_readable(user):
+                    raise Refused(NOT_READABLE)
+                settings.choose(self.parameters)
             settings.store()
 
 

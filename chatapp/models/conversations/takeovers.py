@@ -34,7 +34,7 @@ def asked_of(turn: Turn, choice: ModelChoice) -> Turn:
     upstream = Upstream.offering(choice, person)
     reply = copy(turn.reply)
     reply.upstream, reply.model = upstream, choice.name
-    servers = tool_servers(upstream, person, turn.asked_with)
+    servers = tool_servers(upstream, person, turn.asked_with, turn.off_servers)
     asked = replace(turn, reply=reply, tool_servers=servers, reservation=None)
     most = context_window(upstream, choice.name)
     if most and _size(asked).tokens(BYTES_PER_TOKEN, MIDDLE) > most:

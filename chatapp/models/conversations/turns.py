@@ -4,7 +4,7 @@ Every lookup starts from the `User` who asks, so nobody reaches another person's
 is the process that will stream the reply; if it is None, nothing new is stored.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
@@ -59,6 +59,7 @@ class Turn:
     reply: Message
     tool_servers: Sequence[ToolServer] = ()  # whose tools the model may call
     asked_with: RequestSettings | None = None  # the system message and the parameters
+    off_servers: Sequence[int] = ()  # the chat's
     is_repeated: bool = False
     is_retry: bool = False  # of an existing prompt, which has other replies already
     others: Sequence["Turn"] = ()  # the same prompt, sent to other models at the same time
@@ -124,6 +125,7 @@ class Prompt:
     chosen: Mapping[str, object] = field(default_factory=dict)  # at the composer
     settings_of: ModelChoice | None = None  # whose they are; None if they are for all models
     draft: Mapping[str, object] | None = None  # what was set before, as `ChatSettings.own`
+    off_servers: Sequence[int] = ()  # as in `ChatSettings`, for a new conversation
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """Store the prompt, or find it if it is stored already, and return its turn.
@@ -178,13 +180,15 @@ class Prompt:
             if attached or any(one and one.file_parts for one in asked_with):
                 _check_contexts(before, prompt, replies)
             admitted = _reserve(user, before, prompt, replies)
+        off_servers = settings.off_servers or ()
         turn, *beside = (
             Turn(
                 before,
                 prompt,
                 reply,
-                tool_servers(upstream, user.pk, reply.request_settings),
+                tool_servers(upstream, user.pk, reply.request_settings, off_servers),
                 asked_with=reply.request_settings,
+                off_servers=off_servers,
                 reservation=admitted.get(reply.pk),
                 finishes=_finishes(conversation, user),
             )
@@ -239,6 +243,7 @@ class Prompt:
                 self.settings_of,
             )
             settings.choose(self.chosen)
+        settings.switch_off(self.off_servers)
         return settings
 
 
@@ -320,12 +325,14 @@ class Retry:
             reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
             before = conversation.history_until(prompt.parent_id)
             reservation = _reserve(user, before, prompt, [reply]).get(reply.pk)
+        off_servers = settings.off_servers or ()
         return Turn(
             before,
             prompt,
             reply,
-            tool_servers(upstream, user.pk, asked_with),
+            tool_servers(upstream, user.pk, asked_with, off_servers),
             asked_with,
+            off_servers,
             is_retry=True,
             reservation=reservation,
             finishes=_finishes(conversation, user),
@@ -399,12 +406,16 @@ def _finishes(conversation: Conversation, user: User) -> bool:
 
 
 def tool_servers(
-    upstream: Upstream, person: int, asked_with: RequestSettings | None
+    upstream: Upstream,
+    person: int,
+    asked_with: RequestSettings | None,
+    off_servers: Collection[int],
 ) -> list[ToolServer]:
-    """Return the enabled tool servers, open only if the person and the preset may use them."""
+    """Return the enabled tool servers, open only if the person and the preset may use them, and if
+    they are not switched off in the chat."""
     servers = ToolServer.all_enabled(person) if upstream.offers_tools else []
     for server in servers:
-        if asked_with and not asked_with.offers(server.pk):
+        if server.pk in off_servers or (asked_with and not asked_with.offers(server.pk)):
             server.close()
     return servers
 

@@ -10,16 +10,23 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.db.models import Exists
 from django.utils.functional import cached_property
 
 from chatapp.db.secrets import SecretField, Unreadable
 from chatapp.db.statements import Query
-from chatapp.models.accounts.access_rules import NOT_YOURS, AccessRule, model_is_open
+from chatapp.models.accounts.access_rules import (
+    NOT_YOURS,
+    AccessRule,
+    model_is_open,
+    server_is_open,
+)
 from chatapp.models.accounts.users import User
 from chatapp.models.platform.addresses import http_parts, names_an_account
 from chatapp.models.platform.context_settings import ContextSettings
 from chatapp.models.platform.image_settings import ImageSettings
 from chatapp.models.platform.parameter_settings import ParameterSettings
+from chatapp.models.platform.tool_servers import ToolServer
 from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.chat_parameters import (
     FIELDS,
@@ -189,9 +196,17 @@ class Upstream(ImageSettings, ContextSettings, ParameterSettings):
         return upstream
 
     @staticmethod
-    def all_enabled() -> "list[Upstream]":
-        """Return the enabled upstreams, in the order in which people see them."""
-        return _ALL_ENABLED.all()
+    def all_enabled(person: int | None = None) -> "list[Upstream]":
+        """Return the enabled upstreams, in the order in which people see them.
+
+        For a person, `calls_servers` says whether its models may call tools of any server.
+        """
+        return _ALL_ENABLED.all(person)
+
+    @property
+    def calls_servers(self) -> bool:
+        """Whether it offers tools of servers that are open to the person of `all_enabled`."""
+        return self.offers_tools and bool(vars(self).get("has_servers"))
 
     @classmethod
     def put_in_order(cls, pks: Sequence[int]) -> None:
@@ -356,7 +371,12 @@ _ENABLED = Query(
 )
 
 # Prepared: saves 0.2 ms of each chat page.
-_ALL_ENABLED = Query(lambda: Upstream.objects.filter(enabled=True))
+_ALL_ENABLED = Query(
+    lambda person: Upstream.objects.filter(enabled=True).annotate(
+        has_servers=Exists(ToolServer.objects.filter(server_is_open(person), enabled=True))
+    ),
+    User._meta.pk,
+)
 
 
 @lru_cache(maxsize=64)  # each chat page asks once per model

@@ -30,7 +30,7 @@ async def options_of(
         person = turn.conversation.user_id
         if servers is None:
             read = database_sync_to_async(tool_servers)
-            servers = await read(upstream, person, turn.asked_with)
+            servers = await read(upstream, person, turn.asked_with, turn.off_servers)
         has_clock = upstream.offers_clock
         if turn.asked_with:
             has_clock = has_clock and turn.asked_with.offers(CLOCK)

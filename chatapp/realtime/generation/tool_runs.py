@@ -1,7 +1,7 @@
 """Runs the tools that a model called, after asking the person for permission where required."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 
 from chatapp.models.conversations.rounds import RunState, ToolRun
@@ -25,11 +25,19 @@ class Question:
 class ToolRuns:
     """Runs the tool calls of one round concurrently. Cancelling `finish` cancels them."""
 
-    def __init__(self, calls: list[ToolCall], show: Show, person: int, allows: Allows) -> None:
-        """`person` is the primary key of the user on whose behalf the tools are called, and
-        `allows` tells whether they always allow a tool."""
+    def __init__(
+        self,
+        calls: list[ToolCall],
+        show: Show,
+        person: int,
+        allows: Allows,
+        off_servers: Collection[int] = (),
+    ) -> None:
+        """`person` is the primary key of the user on whose behalf the tools are called. `allows`
+        tells whether they always allow a tool, and `off_servers` are those they switched off."""
         self._person = person
         self._allows = allows
+        self._off_servers = off_servers
         self.runs = [ToolRun.of(call) for call in calls]
         self._calls = calls
         self._show = show
@@ -59,7 +67,7 @@ class ToolRuns:
             text = f"The arguments are not a JSON object: {call.problem}."
             await self._end(index, RunState.FAILED, text)
             return
-        tool = await shared_registry().find(call.name, self._person)
+        tool = await shared_registry().find(call.name, self._person, self._off_servers)
         # Looked up only once: a second lookup could find a tool that nobody was asked about.
         if tool is None:
             text = f"There is no tool named {call.name[:100]!r}."

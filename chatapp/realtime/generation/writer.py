@@ -106,8 +106,13 @@ class Writer:
             await with_retries(self._ask, self._show_retry, self._fall_back)
             if self._reads_for_usage_only or not self.reply.wants_tools:
                 return
-            calls = self.reply.tool_calls
-            self._tool_runs = ToolRuns(calls, self._show_run, self.person, self._always_allows)
+            self._tool_runs = ToolRuns(
+                self.reply.tool_calls,
+                self._show_run,
+                self.person,
+                self._always_allows,
+                self._turn.off_servers,
+            )
             await self._tool_runs.finish()
             self._begin_round()
         message = f"the model called tools in {MAX_ROUNDS} rounds without answering"

@@ -32,7 +32,7 @@ from chatapp.rendering.fragments.constants import WithConstants
 from chatapp.rendering.fragments.fallback_words import fallback_sentence
 from chatapp.rendering.fragments.includes import WithIncludes
 from chatapp.rendering.fragments.layout import WithoutLayout
-from chatapp.rendering.fragments.tool_names import readable_name
+from chatapp.rendering.fragments.tool_names import in_words, readable_name
 from chatapp.rendering.markdown.allowed import ALLOWED
 
 FILTERS = (
@@ -42,6 +42,7 @@ FILTERS = (
     context_figures.tool_tokens,
     dollars,
     fallback_sentence,
+    in_words,
     known_feedback,
     readable_name,
     words.about_file,

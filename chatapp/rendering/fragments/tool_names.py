@@ -24,13 +24,13 @@ def readable_name(name: str) -> ReadableName:
     A name of another form, which only models and imported chats have, stays as it is.
     """
     form = _FORM.fullmatch(name)
-    words = _words(_DIGEST.sub("", form["tool"])) if form else name
+    words = in_words(_DIGEST.sub("", form["tool"])) if form else name
     if form is None or not words:
         return ReadableName(name or "Tool")
-    return ReadableName(words, _words(form["server"] or ""), name)
+    return ReadableName(words, in_words(form["server"] or ""), name)
 
 
-def _words(identifier: str) -> str:
+def in_words(identifier: str) -> str:
     """Return the words of snake_case, kebab-case or camelCase, without changing abbreviations."""
     words = [part if _is_abbreviation(part) else part.lower() for part in _BREAK.split(identifier)]
     sentence = " ".join(filter(None, words))

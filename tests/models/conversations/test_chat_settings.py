@@ -14,12 +14,14 @@ from chatapp.models import (
     Memory,
     Message,
     ModelChoice,
+    ParameterChoice,
     Project,
     Prompt,
     Refused,
     RequestSettings,
     Retry,
     ToolAllowance,
+    ToolServer,
     Turn,
     Upstream,
     User,
@@ -304,3 +306,27 @@ def test_the_number_of_allowed_tools_is_bounded(carol: User, model: ModelChoice)
     ToolAllowance(here, "wiki__0", "2").store(carol)
     with pytest.raises(Refused):
         ToolAllowance(here, "wiki__more", "1").store(carol)
+
+
+def test_servers_that_are_switched_off_offer_no_tools_from_the_next_turn_on(
+    carol: User, model: ModelChoice
+) -> None:
+    wiki, files = (
+        ToolServer.objects.create(name=name, url="http://127.0.0.1:9/mcp")
+        for name in ("wiki", "files")
+    )
+
+    def offered(turn: Turn) -> list[str]:
+        return [server.name for server in turn.tool_servers if server.is_open]
+
+    first = begun(carol, model, off_servers=[wiki.pk])
+    here = first.conversation.pk
+    assert offered(first) == ["files"]
+    assert offered(follow_up(first, model, carol)) == ["files"]
+    ParameterChoice(here, {"web_search": True}).store(carol)
+    ParameterChoice(here, {}, [files.pk]).store(carol)
+    again = Retry(first.reply.pk, model).store(carol, HERE)
+    assert (offered(again), again.parameters) == (["wiki"], {"web_search": True})
+    assert ChatSettings.of(forked(carol, first.reply.pk)).off_servers == [files.pk]
+    ParameterChoice(here, {}, []).store(carol)
+    assert offered(Retry(first.reply.pk, model).store(carol, HERE)) == ["files", "wiki"]

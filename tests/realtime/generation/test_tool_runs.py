@@ -1,7 +1,7 @@
 """Tool calls run concurrently, each with the person's permission where required."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -30,7 +30,7 @@ class Toolbox:
         self.always_allowed: set[str] = set()
         self.called: list[Mapping[str, object]] = []
 
-    async def find(self, name: str, person: int) -> Tool | None:
+    async def find(self, name: str, person: int, off_servers: Collection[int]) -> Tool | None:
         was_listed, self.is_listed = self.is_listed, True
         return Tool(name, self.always_asks) if was_listed and name != "unknown" else None
 

@@ -57,7 +57,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         "conversations.jsonl": {
             "conversation", "preset_version", "system_prompt", "parameters", "by_model",
         },
-        "": {"allowed_tools"},  # names of the house's tools, which run without a question
+        "": {"allowed_tools", "off_servers"},  # the house's tools
     },
     "chatapp.RequestSettings": {
         "conversations.jsonl": {

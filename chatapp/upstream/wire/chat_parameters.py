@@ -127,7 +127,9 @@ def checked(value: object) -> dict[str, object]:
         elif error := error_of(name, one):
             errors[name] = error
     if "top_logprobs" in given and given.get("logprobs") is not True:
-        errors.setdefault("top_logprobs", "Switch log probabilities on, or set no alternatives per token.")
+        errors.setdefault(
+            "top_logprobs", "Switch log probabilities on, or set no alternatives per token."
+        )
     if errors:
         raise InvalidParameters(errors)
     return {name: given[name] for name in LABELS if name in given}
@@ -145,7 +147,9 @@ def error_of(name: str, value: object) -> str:
         case "seed":
             return _error_of_integer("The seed", value, -MAX_SEED - 1, MAX_SEED)
         case "top_logprobs":
-            return _error_of_integer("The number of alternatives per token", value, 0, MAX_TOP_LOGPROBS)
+            return _error_of_integer(
+                "The number of alternatives per token", value, 0, MAX_TOP_LOGPROBS
+            )
         case "reasoning_effort":
             is_known = isinstance(value, str) and value in EFFORTS
             return "" if is_known else f"Reasoning effort must be one of {', '.join(EFFORTS)}."

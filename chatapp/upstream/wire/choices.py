@@ -32,11 +32,13 @@ from chatapp.upstream.wire.finish_reasons import NONE
 from chatapp.upstream.wire.images import MAX_IMAGES, MAX_IMAGES_BYTES, image_of, urls_in
 from chatapp.upstream.wire.logprobs import logprobs_of, size_of
 from chatapp.upstream.wire.opaque import OpaqueReader
+from chatapp.upstream.wire.repeats import Repeats
 from chatapp.upstream.wire.sources import SourceReader
 from chatapp.upstream.wire.surrogates import SurrogateJoiner
 from chatapp.upstream.wire.think_tags import Splitter
 from chatapp.upstream.wire.tool_calls import FragmentReader
 
+CHANCE_REASONING, CHANCE_ANSWER = 4, 16  # characters that repeat all before them by chance
 MAX_REPLY_CHARACTERS = 8 * 1024 * 1024  # in all texts of one choice, including logprobs' tokens
 
 
@@ -52,6 +54,8 @@ class ChoiceDecoder:
     _holds_finish: bool = False  # until the stream's end, because more came after a finish
     _has_content: bool = False
     _reasoning_field: str = ""
+    _is_twice: bool = False  # reasoning has its own field, and is in the content, too
+    _flagged: int = 0  # deltas of content that a flag marks as reasoning
     _has_sound: bool = False
     _size: int = 0
     _images: int = 0
@@ -61,6 +65,8 @@ class ChoiceDecoder:
     _answer_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
     _reasoning_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
     _refusal_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
+    _reasoning: Repeats = field(default_factory=lambda: Repeats(CHANCE_REASONING))
+    _answer: Repeats = field(default_factory=lambda: Repeats(CHANCE_ANSWER))
     _opaque: OpaqueReader = field(default_factory=OpaqueReader)
     _sources: SourceReader = field(default_factory=SourceReader)
 
@@ -109,11 +115,15 @@ class ChoiceDecoder:
     def _read_delta(self, delta: chunks.Delta, events: list[Event]) -> None:
         before = len(events)
         if reasoning := delta.all_reasoning():
+            self._is_twice = self._is_twice or self._repeats(reasoning, delta.content)
             self._note_reasoning_field(delta.reasoning_field, events)
             self._add_reasoning(reasoning, events)
         if content := delta.content:
             if isinstance(content, str):
-                self._add_answer(content, events)
+                if delta.extra_content or self._flagged:
+                    self._add_flagged(content, delta.is_thought, events)
+                else:
+                    self._add_answer(content, events)
             else:
                 self._read_parts(content, events)
         if refusal := delta.refusal:
@@ -168,16 +178,43 @@ class ChoiceDecoder:
             self._reasoning_field = name
             events.append(ReasoningFieldSeen(name, choice=self.index))
 
+    def _repeats(self, reasoning: str, content: object) -> bool:
+        """Return whether the content of a delta is its reasoning once more, in think tags."""
+        if not isinstance(content, str) or reasoning.strip() not in content:
+            return False
+        return self._content.is_in_tags or self._content.begins_tags(content)
+
     def _add_reasoning(self, text: str, events: list[Event]) -> None:
         self._count_size(len(text))
-        events += self._content.reasoning_came()
-        if text := self._reasoning_text.receive_text(text):
+        if not self._is_twice:
+            events += self._content.reasoning_came()
+        text = self._reasoning_text.receive_text(text)
+        if text := self._reasoning.news_in(text):
             events.append(ReasoningDelta(_without_nul(text), choice=self.index))
+
+    def _add_flagged(self, text: str, is_thought: bool, events: list[Event]) -> None:
+        """Add content of which a flag may say that it is reasoning; it may have tags as well.
+
+        If only the first delta has the flag, the tags count.
+        """
+        self._flagged += is_thought
+        is_tagged = self._content.is_in_tags or self._content.begins_tags(text)
+        if is_thought and not is_tagged:
+            self._add_reasoning(text, events)
+            return
+        if not is_thought and self._flagged > 1 and self._content.is_in_tags:
+            events += self._content.close()
+        self._add_answer(text, events)
 
     def _add_answer(self, text: str, events: list[Event]) -> None:
         self._count_size(len(text))
-        if text := self._answer_text.receive_text(text):
-            events += self._content.receive_text(_without_nul(text))
+        text = self._answer_text.receive_text(text)
+        if not (text := self._answer.news_in(text)):
+            return
+        found = self._content.receive_text(_without_nul(text))
+        if self._is_twice:
+            found = [one for one in found if not isinstance(one, ReasoningDelta)]
+        events += found
 
     def _read_parts(self, parts: list[Any], events: list[Event]) -> None:
         """Read content that is a list of typed parts and strings, as Mistral sends it."""

@@ -54,6 +54,7 @@ class Delta(msgspec.Struct, gc=False):
     thinking_blocks: Any = None
     provider_specific_fields: Any = None
     reasoning_opaque: Any = None
+    extra_content: Any = None  # Google's
     refusal: str | None = None
     tool_calls: list[ToolCallPart] | None = None
     function_call: FunctionPart | None = None  # deprecated
@@ -70,6 +71,14 @@ class Delta(msgspec.Struct, gc=False):
         if not isinstance(self.reasoning_details, list):
             return ""
         return "".join(map(_reasoning_of_detail, self.reasoning_details))
+
+    @property
+    def is_thought(self) -> bool:
+        """Whether only a flag says that the content is reasoning."""
+        match self.extra_content:
+            case {"google": {"thought": True}}:
+                return True
+        return False
 
     @property
     def has_opaque(self) -> bool:

@@ -12,7 +12,7 @@ before it was reasoning (`AnswerWasReasoning`); until then it is shown as the an
 looks like one. A tag in backticks does not count. After any tag, the answer is no longer searched.
 
 If reasoning has its own field, some upstreams leave its tags in the content: a closing tag or an
-empty pair at the start of the following content is dropped.
+empty pair at the start of the following content is dropped. Others send it twice: see `choices`.
 """
 
 import re
@@ -57,6 +57,15 @@ class Splitter:
     _last: str = ""  # the character before the held text
     _follows_field: bool = False  # reasoning came in its own field, and no content since
     _harmony: harmony.HarmonySplitter | None = None
+
+    @property
+    def is_in_tags(self) -> bool:
+        """Whether the text so far ends within the tags of reasoning."""
+        return self._region is ReasoningDelta
+
+    def begins_tags(self, text: str) -> bool:
+        """Whether content that nothing came before opens the tags of reasoning."""
+        return self._region is None and text.lstrip().startswith(tuple(_CLOSING_TAGS))
 
     def receive_text(self, text: str) -> list[ContentEvent]:
         """Return the events of a non-empty content delta, in order."""

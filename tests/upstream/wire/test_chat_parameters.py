@@ -146,7 +146,9 @@ def test_each_wrong_parameter_is_named() -> None:
 
 @pytest.mark.parametrize("logprobs", [{}, {"logprobs": False}])
 def test_alternatives_need_logprobs(logprobs: dict[str, bool]) -> None:
-    assert "Switch log probabilities on" in errors_of({"top_logprobs": 2, **logprobs})["top_logprobs"]
+    assert (
+        "Switch log probabilities on" in errors_of({"top_logprobs": 2, **logprobs})["top_logprobs"]
+    )
 
 
 def test_a_request_has_what_is_set() -> None:

@@ -90,3 +90,48 @@ def test_an_endless_reply_fails_and_keeps_the_text_before_the_limit() -> None:
     assert reply.error
     assert reply.error.kind is ErrorKind.TOO_LARGE
     assert "8388608 characters" in reply.error.message
+
+
+def both(content: str, thoughts: str) -> bytes:
+    return frame({"choices": [{"delta": {"content": content, "reasoning_content": thoughts}}]})
+
+
+def flagged(content: str) -> bytes:
+    extra = {"google": {"thought": True}}
+    return frame({"choices": [{"delta": {"content": content, "extra_content": extra}}]})
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [both("<think>\nOne", "One"), both(" two", " two"), delta("\n</think>\n\nHi")],
+        [delta("<think>\n"), both("One", "One"), both(" two", " two"), delta("</think>Hi")],
+        [both("<think>One two</think>Hi", "One two")],
+        [flagged("One"), flagged(" two"), delta("Hi")],
+        [flagged("<thought>One"), flagged(" two</thought>"), delta("Hi")],
+        [flagged("<thought>One"), flagged(" two"), delta("Hi")],
+        [flagged("<thought>One"), delta(" two</thought>"), delta("Hi")],
+        [reasoning("One "), reasoning("One two"), reasoning("One two"), delta("Hi")],
+    ],
+)
+def test_reasoning_that_is_marked_or_sent_in_an_odd_way_is_shown_once(pieces: list[bytes]) -> None:
+    reply = reply_of(*pieces, finish(), done())
+    assert (reply.reasoning.rstrip(), reply.answer) == ("One two", "Hi")
+
+
+LONG = "A sentence of some length."
+
+
+@pytest.mark.parametrize(
+    ("pieces", "answer"),
+    [
+        ([LONG, f"{LONG} More."], f"{LONG} More."),
+        ([LONG[:18], LONG[18:], LONG], LONG),
+        (["ha", "ha", "haha"], "hahahaha"),
+        ([LONG, " More.", LONG], f"{LONG} More.{LONG}"),
+    ],
+)
+def test_a_delta_that_repeats_the_whole_answer_adds_only_the_rest(
+    pieces: list[str], answer: str
+) -> None:
+    assert reply_of(*map(delta, pieces), finish(), done()).answer == answer

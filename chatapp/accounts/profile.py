@@ -38,9 +38,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
             email.help_text = "A new address is yours once you open the link that is sent to it."
         else:
             email.disabled = True
-            email.help_text = (
-                "This server sends no email. An administrator can change the address."
-            )
+            email.help_text = "This server sends no email. An administrator can change the address."
 
 
 @require_http_methods(["GET", "POST"])

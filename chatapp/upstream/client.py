@@ -8,13 +8,15 @@ followed, because that would send the key to another server.
 """
 
 import asyncio
+import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import cast
+from urllib.parse import urlencode
 
 import httpx
 
@@ -37,10 +39,12 @@ from chatapp.upstream.wire.events import (
     TimedOut,
     UsageOptionRefused,
 )
-from chatapp.upstream.wire.model_list import ListedModel, listed_models
+from chatapp.upstream.wire.model_list import MAX_MODELS, ListedModel, ModelPage, model_page
 from chatapp.upstream.wire.request_json import json_pieces
 
 __all__ = ["Endpoint", "UpstreamClient"]
+
+logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 120.0
@@ -50,6 +54,7 @@ KEPT_SECONDS = 30.0  # how long an idle connection is kept, to save looking up i
 
 _MAX_RECORDING_BYTES = 64 * 1024 * 1024
 _MAX_LIST_BYTES = 8 * 1024 * 1024
+_MAX_PAGES = 100
 _HEADERS = {
     b"Accept": b"*/*",
     b"Accept-Encoding": b"identity",
@@ -121,20 +126,44 @@ class UpstreamClient:
             await response.aclose()
 
     async def list_models(self, endpoint: Endpoint) -> list[ListedModel]:
-        """Return the models of `GET /models`, in the upstream's order. Raises `UpstreamFailed`."""
+        """Return the models of `GET /models`, in the upstream's order. Raises `UpstreamFailed`.
+
+        If the list has pages and one of them fails, those before it count.
+        """
+        models: dict[str, ListedModel] = {}
+        path = "models"
         try:
             async with asyncio.timeout(LIST_SECONDS):
-                response = await self._send("GET", endpoint, "models")
-                try:
-                    body = await read_at_most(_MAX_LIST_BYTES, response, LIST_SECONDS)
-                finally:
-                    await response.aclose()
+                for _ in range(_MAX_PAGES):
+                    page = await self._model_page(endpoint, path)
+                    news = {one.id: one for one in page.models if one.id not in models}
+                    models |= news
+                    if not (page.next_after and news and len(models) < MAX_MODELS):
+                        break
+                    path = f"models?{urlencode({'after_id': page.next_after})}"
         except TimeoutError as error:
             message = f"sent no list of models within {LIST_SECONDS:g} seconds"
-            raise UpstreamFailed(UpstreamError(ErrorKind.TIMED_OUT, message)) from error
+            failed = UpstreamFailed(UpstreamError(ErrorKind.TIMED_OUT, message))
+            _go_on_with(models, failed, error)
+        except UpstreamFailed as failed:
+            _go_on_with(models, failed)
+        else:
+            if page.next_after:
+                logger.warning("A list of models did not end after %d models", len(models))
+        return list(models.values())[:MAX_MODELS]
+
+    async def _model_page(self, endpoint: Endpoint, path: str) -> ModelPage:
+        response = await self._send("GET", endpoint, path)
+        try:
+            body = await read_at_most(_MAX_LIST_BYTES, response, LIST_SECONDS)
+        finally:
+            await response.aclose()
         if response.status_code != 200:
             raise UpstreamFailed(error_of(response, body, endpoint.secret))
-        return listed_models(body)
+        page = model_page(body)
+        for name in page.too_long:
+            logger.warning("Left out a model whose id is too long: %s", name)
+        return page
 
     async def record(
         self,
@@ -208,6 +237,15 @@ class UpstreamClient:
 
     def _silence_timeout(self, endpoint: Endpoint) -> float:
         return endpoint.silence_seconds or self._idle_seconds
+
+
+def _go_on_with(
+    models: Collection[str], failed: UpstreamFailed, cause: Exception | None = None
+) -> None:
+    """Log the failure of a later page of models; raise that of the first one."""
+    if not models:
+        raise failed from cause
+    logger.warning("Only %d models are known, since the next page failed: %s", len(models), failed)
 
 
 _url = lru_cache(httpx.URL)  # parsing a URL takes as long as sending a request

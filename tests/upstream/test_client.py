@@ -304,6 +304,36 @@ async def test_models_are_listed_in_order_without_duplicates(
     assert upstream.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
+async def test_all_pages_of_a_list_of_models_are_read(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.models = [f"maker/model {number}&more" for number in range(7)]
+    upstream.models_a_page = 3
+    assert [model.id for model in await client.list_models(endpoint)] == upstream.models
+    assert len(upstream.requests) == 3
+
+
+async def test_a_list_of_models_that_never_ends_is_read_once(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.fail_models(200, {"data": [{"id": "a"}], "has_more": True})
+    assert [model.id for model in await client.list_models(endpoint)] == ["a"]
+    assert len(upstream.requests) == 2
+
+
+async def test_pages_before_one_that_fails_count(
+    client: UpstreamClient,
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    upstream.models, upstream.models_a_page = ["a", "b"], 1
+    read = client_module.model_page
+    bodies = iter([read, lambda _: read(b"[")])
+    monkeypatch.setattr(client_module, "model_page", lambda body: next(bodies)(body))
+    assert [model.id for model in await client.list_models(endpoint)] == ["a"]
+
+
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [

@@ -170,9 +170,7 @@ class OfferForm(GivenForm):
             min_value=MIN_WINDOW,
             max_value=MAX_WINDOW,
             initial=(upstream.model_contexts or {}).get(model),
-            widget=forms.NumberInput(
-                {"id": f"id_context_{number}", "placeholder": "As listed"}
-            ),
+            widget=forms.NumberInput({"id": f"id_context_{number}", "placeholder": "As listed"}),
         )
 
     def clean(self) -> dict[str, Any]:

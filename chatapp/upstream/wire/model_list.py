@@ -23,9 +23,10 @@ from chatapp.upstream.wire.chat_parameters import EFFORTS
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, clean
 from chatapp.upstream.wire.model_prices import ListedPrice, price_in
 
-_MAX_MODEL_LENGTH = 200
+MAX_MODELS = 10_000
+MAX_MODEL_LENGTH = 200  # of an id; a longer one would be asked for by a part of it
+_MAX_ID_LENGTH = 2000
 _MAX_NAME_LENGTH = 100
-_MAX_MODELS = 10_000
 _MAX_WORDS = 200  # in one list of a model's capabilities
 _MAX_CONTEXT = 10**9
 
@@ -109,7 +110,16 @@ class ListedModel:
         return replace(self, takes_images=takes_images, abilities=abilities)
 
 
-def listed_models(body: bytes) -> list[ListedModel]:
+@dataclass(frozen=True, slots=True)
+class ModelPage:
+    """A part of the list: Anthropic's has 20 models."""
+
+    models: list[ListedModel]
+    next_after: str = ""  # the id that the next page begins after; "" if this is the last page
+    too_long: tuple[str, ...] = ()  # the beginnings of ids that can't be stored
+
+
+def model_page(body: bytes) -> ModelPage:
     """Return the models in the upstream's order, without duplicate or missing ids.
 
     The list may be the whole body or its `data`, which may be null.
@@ -118,17 +128,30 @@ def listed_models(body: bytes) -> list[ListedModel]:
         listing = msgspec.json.decode(body)
     except (ValueError, RecursionError) as error:
         raise _not_a_list(str(error)) from error
+    about: dict[str, object] = {}
     if isinstance(listing, dict):
         if "data" not in listing:
             raise _not_a_list("it has no `data`")
-        listing = listing["data"] or []
+        about, listing = listing, listing["data"] or []
     if not isinstance(listing, list):
         raise _not_a_list("`data` is not a list")
     models: dict[str, ListedModel] = {}
-    for entry in listing[:_MAX_MODELS]:
+    too_long: list[str] = []
+    for entry in listing[:MAX_MODELS]:
         if model := _model_of(entry):
-            models.setdefault(model.id, model)
-    return list(models.values())
+            if len(model.id) > MAX_MODEL_LENGTH:
+                too_long.append(clean(model.id, _MAX_NAME_LENGTH))
+            else:
+                models.setdefault(model.id, model)
+    return ModelPage(list(models.values()), _next_after(about, listing), tuple(too_long))
+
+
+def _next_after(about: Mapping[str, object], listing: list[object]) -> str:
+    if about.get("has_more") is not True or not listing:
+        return ""
+    last = listing[-1]
+    known = (about.get("last_id"), last.get("id") if isinstance(last, dict) else last)
+    return next((one for one in known if isinstance(one, str)), "")
 
 
 def model_named(model_id: str) -> ListedModel:
@@ -143,7 +166,7 @@ def _not_a_list(why: str) -> UpstreamFailed:
 
 def _model_of(entry: object) -> ListedModel | None:
     fields = entry if isinstance(entry, dict) else {"id": entry}
-    model_id = _text(fields.get("id"), _MAX_MODEL_LENGTH)
+    model_id = _text(fields.get("id"), _MAX_ID_LENGTH)
     if not model_id:
         return None
     parts = [fields, *_parts_of(fields)]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import parse_qs
 
 from tests.support.fake_upstream.frames import MODEL, answer
 from tests.support.fake_upstream.steps import (
@@ -75,6 +76,7 @@ class FakeUpstream:
         self.default: list[Step] = answer()
         self.models = [MODEL]
         self.models_failure: Script | None = None
+        self.models_a_page = 0  # 0: all
         self._scripts: queue.SimpleQueue[Script] = queue.SimpleQueue()
         self._arrived: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._connections: set[_Connection] = set()
@@ -197,14 +199,21 @@ class FakeUpstream:
     def _script_for(self, request: Request) -> Script:
         path = request.path.partition("?")[0]
         if (request.method, path) == ("GET", "/v1/models"):
-            models = [{"id": model, "object": "model"} for model in self.models]
-            return self.models_failure or answered(200, {"object": "list", "data": models})
+            return self.models_failure or answered(200, self._models_after(request.path))
         if (request.method, path) != ("POST", "/v1/chat/completions"):
             return answered(404, {"error": {"message": f"no such path: {path}"}})
         try:
             return self._scripts.get_nowait()
         except queue.Empty:
             return Script(tuple(self.default))
+
+    def _models_after(self, path: str) -> dict[str, object]:
+        """Return a page of models, as Anthropic does."""
+        after = parse_qs(path.partition("?")[2]).get("after_id", [""])[0]
+        start = self.models.index(after) + 1 if after else 0
+        end = start + (self.models_a_page or len(self.models))
+        models = [{"id": model, "object": "model"} for model in self.models[start:end]]
+        return {"object": "list", "data": models, "has_more": end < len(self.models)}
 
 
 class _Connection(asyncio.Protocol):

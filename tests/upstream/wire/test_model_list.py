@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
-from chatapp.upstream.wire.model_list import Ability, ListedModel, listed_models
+from chatapp.upstream.wire.model_list import Ability, ListedModel, model_page
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,12 @@ from chatapp.upstream.wire.model_list import Ability, ListedModel, listed_models
     ],
 )
 def test_a_list_of_any_shape_is_read(listed: object, models: list[str]) -> None:
-    assert [model.id for model in listed_models(json.dumps(listed).encode())] == models
+    assert [model.id for model in model_page(json.dumps(listed).encode()).models] == models
 
 
 def test_a_very_long_list_is_cut() -> None:
     listed = json.dumps([str(number) for number in range(20_000)]).encode()
-    assert len(listed_models(listed)) == 10_000
+    assert len(model_page(listed).models) == 10_000
 
 
 VISION, TOOLS, REASONING = Ability.VISION, Ability.TOOLS, Ability.REASONING
@@ -131,7 +131,7 @@ GATEWAYS = {
 @pytest.mark.parametrize("gateway", GATEWAYS)
 def test_a_gateways_description_of_a_model_is_read(gateway: str) -> None:
     entry, model = GATEWAYS[gateway]
-    assert listed_models(json.dumps({"data": [entry]}).encode()) == [model]
+    assert model_page(json.dumps({"data": [entry]}).encode()).models == [model]
 
 
 def test_a_better_known_word_about_images_is_shown_too() -> None:
@@ -155,11 +155,11 @@ def test_a_better_known_word_about_images_is_shown_too() -> None:
     ],
 )
 def test_nonsense_about_a_model_is_ignored(nonsense: dict[str, object]) -> None:
-    assert listed_models(json.dumps([{"id": "a", **nonsense}]).encode()) == [ListedModel("a")]
+    assert model_page(json.dumps([{"id": "a", **nonsense}]).encode()).models == [ListedModel("a")]
 
 
 def test_a_name_is_cut_and_contains_no_nul() -> None:
-    [model] = listed_models(json.dumps([{"id": "a", "name": "N\0" * 500}]).encode())
+    [model] = model_page(json.dumps([{"id": "a", "name": "N\0" * 500}]).encode()).models
     assert len(model.name) == 100
     assert "\0" not in model.name
 
@@ -167,6 +167,26 @@ def test_a_name_is_cut_and_contains_no_nul() -> None:
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"models": []}', b'{"data": 5}', b"5"])
 def test_a_body_that_is_not_a_list_is_malformed(body: bytes) -> None:
     with pytest.raises(UpstreamFailed) as raised:
-        listed_models(body)
+        model_page(body)
     assert raised.value.error.kind is ErrorKind.MALFORMED
     assert raised.value.error.message.startswith("not a list of models: ")
+
+
+def test_a_model_with_an_id_that_cannot_be_stored_is_left_out_and_named() -> None:
+    page = model_page(json.dumps(["a", "b" * 201, "c" * 200]).encode())
+    assert [model.id for model in page.models] == ["a", "c" * 200]
+    assert [name[:3] for name in page.too_long] == ["bbb"]
+
+
+@pytest.mark.parametrize(
+    ("about", "after"),
+    [
+        ({"has_more": True, "last_id": "b"}, "b"),
+        ({"has_more": True, "last_id": None}, "c"),
+        ({"has_more": False, "last_id": "b"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_page_says_where_the_next_one_begins(about: dict[str, object], after: str) -> None:
+    listed = {"data": [{"id": "a"}, {"id": "c"}], **about}
+    assert model_page(json.dumps(listed).encode()).next_after == after

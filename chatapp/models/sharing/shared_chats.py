@@ -36,7 +36,7 @@ from chatapp.models.platform.installation import Installation
 from chatapp.models.refusals import NotHere, Refused
 
 KEYED_BYTES = 21  # 168 bits
-TOKEN_SALT = "chatapp.shared-link"
+TOKEN_SALT = "chatapp.shared-link"  # noqa: S105 - a name
 MAX_LINKS = 200  # of a person
 SHOWN_CHARACTERS = 4  # random, at the end of a token
 USE_EVERY = timedelta(minutes=1)  # how often the last use is stored

@@ -1,7 +1,7 @@
-"""Writes the response to `GET /models`."""
+"""Writes the responses to `GET /models` and `GET /models/NAME`."""
 
-from chatapp.api.models import names_of, open_offers
-from chatapp.api.responses import LoopResponse, Send
+from chatapp.api.models import chosen, names_of, open_offers
+from chatapp.api.responses import ApiError, LoopResponse, Send
 
 
 class ModelsResponse(LoopResponse):
@@ -12,8 +12,28 @@ class ModelsResponse(LoopResponse):
         self._person = person
 
     async def write_to(self, send: Send) -> None:
-        models = [
-            {"id": name, "object": "model", "created": 0, "owned_by": provider}
-            for name, provider in names_of(await open_offers(self._person))
-        ]
-        await self.send_json(send, {"object": "list", "data": models})
+        names = names_of(await open_offers(self._person))
+        await self.send_json(send, {"object": "list", "data": [_listed(*one) for one in names]})
+
+
+class ModelResponse(LoopResponse):
+    """One of these models, by either of its names."""
+
+    def __init__(self, person: int, name: str) -> None:
+        super().__init__(content_type="application/json")
+        self._person = person
+        self._name = name
+
+    async def write_to(self, send: Send) -> None:
+        try:
+            model = await chosen(self._name, self._person)
+        except ApiError as error:
+            await self.send_error(send, error)
+            return
+        offers = await open_offers(self._person)
+        providers = {offer.upstream.pk: offer.upstream.name for offer in offers}
+        await self.send_json(send, _listed(self._name, providers.get(model.upstream, "")))
+
+
+def _listed(name: str, provider: str) -> dict[str, object]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": provider}

@@ -6,6 +6,7 @@ from chatapp.api import views
 
 urlpatterns = [
     path("models", views.models, name="api-models"),
+    path("models/<path:name>", views.model, name="api-model"),
     path("chat/completions", views.chat_completions, name="api-chat-completions"),
     path("<path:rest>", views.not_found, name="api-not-found"),
 ]

@@ -13,15 +13,18 @@ from django.views.decorators.csrf import csrf_exempt
 from chatapp.api.authentication import authenticate
 from chatapp.api.bodies import ChatRequest
 from chatapp.api.completions import DATABASE_AWAY, RETRY_AFTER, CompletionResponse
-from chatapp.api.model_list import ModelsResponse
+from chatapp.api.model_list import ModelResponse, ModelsResponse
 from chatapp.api.responses import ApiError, error_response
 from chatapp.models.accounts.access_tokens import Scope
 
 logger = logging.getLogger(__name__)
 
-View = Callable[[HttpRequest], HttpResponse]
+View = Callable[..., HttpResponse]
 
-NOT_FOUND = "The API has only GET /api/v1/models and POST /api/v1/chat/completions."
+NOT_FOUND = (
+    "The API has only GET /api/v1/models, GET /api/v1/models/NAME, and "
+    "POST /api/v1/chat/completions."
+)
 TOO_LARGE = "The request is too large."
 
 
@@ -35,11 +38,11 @@ def with_json_errors(method: str) -> Callable[[View], View]:
         @csrf_exempt
         @never_cache
         @wraps(view)
-        def view_with_json_errors(request: HttpRequest) -> HttpResponse:
+        def view_with_json_errors(request: HttpRequest, **arguments: str) -> HttpResponse:
             try:
                 if request.method != method:
                     raise ApiError(405, f"Use {method}.", "method_not_allowed")
-                return view(request)
+                return view(request, **arguments)
             except ApiError as error:
                 response = error_response(error)
             except RequestDataTooBig:
@@ -61,6 +64,12 @@ def with_json_errors(method: str) -> Callable[[View], View]:
 def models(request: HttpRequest) -> HttpResponse:
     """List the models that the token's person may use."""
     return ModelsResponse(authenticate(request, Scope.MODELS).user_id)
+
+
+@with_json_errors("GET")
+def model(request: HttpRequest, name: str) -> HttpResponse:
+    """Describe a model that the token's person may use."""
+    return ModelResponse(authenticate(request, Scope.MODELS).user_id, name)
 
 
 @with_json_errors("POST")

@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group
 from django.utils import timezone
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, NotFoundError
 
 from chatapp.api import authentication
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
@@ -52,6 +52,16 @@ async def test_a_model_of_several_providers_is_named_with_its_provider(
     for name in names:
         response = await http.post(CHAT, json=HELLO | {"model": name}, headers=bearing(secret))
         assert response.status_code == 200
+
+
+async def test_a_model_is_described_by_either_of_its_names(
+    script: AsyncOpenAI, offered: Upstream
+) -> None:
+    for name in (MODEL, f"{offered.name}/{MODEL}"):
+        model = await script.models.retrieve(name)
+        assert (model.id, model.owned_by) == (name, offered.name)
+    with pytest.raises(NotFoundError, match="no/such model"):
+        await script.models.retrieve("no/such model")
 
 
 async def test_models_that_are_not_open_to_the_person_do_not_exist(

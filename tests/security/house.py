@@ -156,6 +156,7 @@ class House:
             "<str:token>": str(self.objects.get("token", "0" * 32)),
             "<path:content_type_id>": "1",
             "<path:rest>": "1/1/",
+            "<path:name>": "one",
             "<path:object_id>": "1",
             "^(?P<app_label>chatapp|auth)/$": "chatapp/",
             "(?P<url>.*)$": "no/such/page/",

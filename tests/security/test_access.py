@@ -213,6 +213,7 @@ TABLE = {
     "accounts/tokens/": MEMBERS,
     "accounts/tokens/<uuid:pk>/revoke/": POSTED,
     "api/v1/models": NO_TOKEN,
+    "api/v1/models/<path:name>": NO_TOKEN,
     "api/v1/chat/completions": POSTED,
     "api/v1/<path:rest>": NOT_THERE,
     "preferences/": MEMBERS,

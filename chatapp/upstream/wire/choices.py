@@ -4,6 +4,7 @@ Raises `UpstreamFailed` if a limit is exceeded; the events before are in the cal
 Unreadable pieces are left out and named in `left_out`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,7 @@ from chatapp.upstream.wire.opaque import OpaqueReader
 from chatapp.upstream.wire.repeats import Repeats
 from chatapp.upstream.wire.sources import SourceReader
 from chatapp.upstream.wire.surrogates import SurrogateJoiner
+from chatapp.upstream.wire.text_images import ImageText, TextImages
 from chatapp.upstream.wire.think_tags import Splitter
 from chatapp.upstream.wire.tool_calls import FragmentReader
 
@@ -65,6 +67,7 @@ class ChoiceDecoder:
     _answer_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
     _reasoning_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
     _refusal_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
+    _text_images: TextImages = field(default_factory=TextImages)
     _reasoning: Repeats = field(default_factory=lambda: Repeats(CHANCE_REASONING))
     _answer: Repeats = field(default_factory=lambda: Repeats(CHANCE_ANSWER))
     _opaque: OpaqueReader = field(default_factory=OpaqueReader)
@@ -150,6 +153,7 @@ class ChoiceDecoder:
     def _held_texts(self) -> list[Event]:
         """Return the text that was held back."""
         events: list[Event] = []
+        self._add_pieces(self._text_images.close(), events)
         if text := self._reasoning_text.close():
             events.append(ReasoningDelta(text, choice=self.index))
         if text := self._answer_text.close():
@@ -207,6 +211,19 @@ class ChoiceDecoder:
         self._add_answer(text, events)
 
     def _add_answer(self, text: str, events: list[Event]) -> None:
+        if self._text_images.is_holding or "!" in text:
+            self._add_pieces(self._text_images.receive_text(text), events)
+        else:
+            self._add_text(text, events)
+
+    def _add_pieces(self, pieces: Iterable[str | ImageText], events: list[Event]) -> None:
+        for piece in pieces:
+            if isinstance(piece, ImageText):
+                self._read_images(piece.url, events)
+            else:
+                self._add_text(piece, events)
+
+    def _add_text(self, text: str, events: list[Event]) -> None:
         self._count_size(len(text))
         text = self._answer_text.receive_text(text)
         if not (text := self._answer.news_in(text)):

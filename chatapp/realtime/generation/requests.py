@@ -48,9 +48,7 @@ async def shown_request(turn: Turn, unsupported: Unsupported) -> dict[str, objec
     reply = turn.reply
     assert reply.upstream
     model = reply.upstream.pk, reply.model
-    history = turn.history
-    if model in unsupported.system:
-        history = history.without_system()
+    history = unsupported.as_taken(model, turn.history)
     options = await options_of(turn, unsupported, turn.tool_servers)
     endpoint = endpoint_of(reply.upstream)
     messages = [_with_placeholders(message) for message in history.messages]

@@ -181,7 +181,12 @@ class Writer:
             return
         if error is None:
             raise RequestFailed(None)
-        tools, system, parts = bool(options.tools), self._sent.has_system, self._sent_parts
+        sent = {
+            "tools": bool(options.tools),
+            "system": self._sent.has_system,
+            "parts": self._sent_parts,
+            "bare_calls": self._sent.has_bare_calls,
+        }
         if self._sent.images and (error.refuses_images or error.refuses_parts):
             self.refused_images = True
             self.reply.error = replace(error, kind=ErrorKind.NO_IMAGES)
@@ -191,7 +196,7 @@ class Writer:
             value = value_of(names[0], self._turn.parameters) if refusal.of_value else ""
             kind = ErrorKind.NO_PARAMETER
             self.reply.error = replace(error, kind=kind, param=" ".join(names), code=value)
-        elif self._unsupported.learn(self._model, error, tools=tools, system=system, parts=parts):
+        elif self._unsupported.learn(self._model, error, **sent):
             await self._ask()
         else:
             raise RequestFailed(error)
@@ -367,8 +372,7 @@ class Writer:
 
     @property
     def _sent(self) -> History:
-        is_refused = self._model in self._unsupported.system
-        return self._history.without_system() if is_refused else self._history
+        return self._unsupported.as_taken(self._model, self._history)
 
     @property
     def _choices(self) -> list[Reply]:

@@ -67,6 +67,9 @@ NOT_OF_UPSTREAM = frozenset(
 )
 
 
+THOUGHTS = "reasoning_content"  # the member of an assistant's message that these models want
+
+
 @dataclass(frozen=True, slots=True)
 class UpstreamError:
     """One failure. Texts are empty if the upstream gave none."""
@@ -104,6 +107,13 @@ class UpstreamError:
     def refuses_tools(self) -> bool:
         """Whether the upstream or the model rejected tools."""
         return self.status in (400, 404, 422) and bool(re.search(r"\btools?\b", self.message))
+
+    @property
+    def wants_thoughts_of_calls(self) -> bool:
+        """Whether the model takes no tool calls without the reasoning before them, as DeepSeek."""
+        mentions = re.search(rf"\b{THOUGHTS}\b", self.message)
+        wants = re.search(r"missing|must|required|passed back|expected", self.message, re.I)
+        return self.status in (400, 422) and bool(mentions and wants)
 
     @property
     def refuses_system(self) -> bool:

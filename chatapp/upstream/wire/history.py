@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from chatapp.upstream.wire.content import ImagePart, Part, has_content, images_in, joined
 from chatapp.upstream.wire.dialects import ChatMessage
+from chatapp.upstream.wire.errors import THOUGHTS
 
 # Asks for the rest of a reply. Sent as a user message, because with another role, or with the
 # assistant's message last, some servers return an error and others start a new answer.
@@ -90,8 +91,24 @@ class History(NamedTuple):
         content = joined([system["content"], prompt["content"]])
         return History.of([{**prompt, "content": content}, *others])
 
+    @property
+    def has_bare_calls(self) -> bool:
+        """Whether tool calls come without the reasoning before them: another model made them."""
+        return any(map(_is_bare_call, self.messages))
+
+    def with_thoughts_of_calls(self) -> "History":
+        """Add empty reasoning where there is none, for models that take no calls without it."""
+        if not self.has_bare_calls:
+            return self
+        filled = [{**one, THOUGHTS: ""} if _is_bare_call(one) else one for one in self.messages]
+        return self._replace(messages=filled)
+
 
 NOTHING = History([], 0)
+
+
+def _is_bare_call(message: ChatMessage) -> bool:
+    return bool(message.get("tool_calls")) and THOUGHTS not in message
 
 
 def _append(sent: list[ChatMessage], message: ChatMessage) -> None:

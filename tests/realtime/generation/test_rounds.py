@@ -13,6 +13,7 @@ from chatapp.realtime.generation import writer
 from chatapp.tools import registry
 from tests.realtime.generation.replies import call, fragment, saved
 from tests.support.fake_upstream import (
+    MODEL,
     FakeUpstream,
     answer,
     choice,
@@ -193,6 +194,33 @@ async def test_reasoning_is_repeated_with_its_calls_in_its_original_field(
     # An answer without calls is sent without reasoning; another model is sent none at all.
     looped = ["Tokyo, so ask.", "Noon, then."]
     assert sent == [[], looped[:1], looped, [*looped, None], [None] * 4]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Missing `reasoning_content` field in the assistant message at message index 1.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message",
+    ],
+)
+async def test_a_model_that_wants_reasoning_with_each_call_gets_it_with_those_of_others(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream, sentence: str
+) -> None:
+    upstream.models.append("thinker")
+    upstream.script(role(), call(CLOCK, "{}"), finish("tool_calls"), done())
+    upstream.script(*answer("It is noon."))
+    reply = await tab.ask("What time is it?")
+    await tab.until_ended()
+    chat = {"conversation": str((await saved(reply)).conversation_id)}
+    upstream.fail(400, {"error": {"message": sentence}})
+    for model in ("thinker", "thinker", MODEL):
+        upstream.script(*answer("Still noon."))
+        reply = await tab.ask("And now?", **chat, model=f"{connected.pk}/{model}")
+        await tab.until_ended()
+        assert (await saved(reply)).content == "Still noon."
+    sent = [request.body["messages"][1] for request in upstream.chat_requests[2:]]
+    assert [message.get("reasoning_content") for message in sent] == [None, "", "", None]
+    assert all(message["tool_calls"] for message in sent)
 
 
 async def test_reasoning_in_tags_is_not_repeated(tab: Tab, upstream: FakeUpstream) -> None:

@@ -116,7 +116,7 @@ class UpstreamClient:
             yield _only([*refused, event])
             return
         try:
-            decoder = EventDecoder(endpoint.secret, options.choices)
+            decoder = EventDecoder(endpoint.secret, options.choices, options.tool_names)
             silence = self._silence_timeout(endpoint)
             body = ReplyBody(response, decoder, silence, self._usage_seconds, at_once)
             batches = body.events()

@@ -63,6 +63,8 @@ FAILED = {
     ErrorKind.EMPTY: "The model's server sent an empty reply. The conversation may be too long "
     "for the model.",
     ErrorKind.TOO_LARGE: "The model's server sent too much data at once, so the reply was stopped.",
+    ErrorKind.UNREAD_CALL: "The model tried to call a tool in a form that its server did not read, "
+    "so the tool did not run. Retry, or choose another model.",
     ErrorKind.MALFORMED: "Part of the reply could not be read, so it is incomplete. Try again.",
     ErrorKind.OUT_OF_RANGE: "The reply went beyond what this app accepts, so it was stopped.",
     ErrorKind.FINISH_REASON: "The model's server did not complete the reply. Try again.",

@@ -53,6 +53,10 @@ _BY_ERROR_KIND = {
         "It sends an answer that is not a reply",
         "The address may be that of a web page; an API's address usually ends in /v1.",
     ),
+    ErrorKind.UNREAD_CALL: (
+        "It passes on a tool call as text",
+        "Turn on the parser for the model's tool calls in its settings.",
+    ),
     ErrorKind.MALFORMED: (
         "It sends a reply that can't be read",
         "Record it with record_stream and send us the file.",

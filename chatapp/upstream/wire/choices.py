@@ -4,7 +4,7 @@ Raises `UpstreamFailed` if a limit is exceeded; the events before are in the cal
 Unreadable pieces are left out and named in `left_out`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from chatapp.upstream.wire.errors import (
     says_something,
 )
 from chatapp.upstream.wire.events import (
+    AnswerDelta,
     ChoiceFailed,
     Event,
     Finished,
@@ -36,10 +37,12 @@ from chatapp.upstream.wire.opaque import OpaqueReader
 from chatapp.upstream.wire.repeats import Repeats
 from chatapp.upstream.wire.sources import SourceReader
 from chatapp.upstream.wire.surrogates import SurrogateJoiner
+from chatapp.upstream.wire.text_calls import Markup, TextCall, TextCalls
 from chatapp.upstream.wire.text_images import ImageText, TextImages
-from chatapp.upstream.wire.think_tags import Splitter
+from chatapp.upstream.wire.think_tags import ContentEvent, Splitter
 from chatapp.upstream.wire.tool_calls import FragmentReader
 
+UNKNOWN_TOOL = "unknown"
 CHANCE_REASONING, CHANCE_ANSWER = 4, 16  # characters that repeat all before them by chance
 MAX_REPLY_CHARACTERS = 8 * 1024 * 1024  # in all texts of one choice, including logprobs' tokens
 
@@ -50,6 +53,7 @@ class ChoiceDecoder:
 
     index: int
     secret: str = field(default="", repr=False)
+    tools: Collection[str] = ()  # the names of those that the model may call
     has_finished: bool = False
     left_out: list[str] = field(default_factory=list)  # the caller clears it
     _last_finish: Finished | None = None
@@ -67,6 +71,8 @@ class ChoiceDecoder:
     _answer_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
     _reasoning_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
     _refusal_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
+    _text_calls: TextCalls = field(default_factory=TextCalls)
+    _unread_call: str = ""  # the tool of a call that stayed text
     _text_images: TextImages = field(default_factory=TextImages)
     _reasoning: Repeats = field(default_factory=lambda: Repeats(CHANCE_REASONING))
     _answer: Repeats = field(default_factory=lambda: Repeats(CHANCE_ANSWER))
@@ -114,6 +120,9 @@ class ChoiceDecoder:
             return
         self.has_finished = True
         events += [*self._held_texts(), *self._opaque_events(), finished]
+        if self._unread_call:
+            error = UpstreamError(ErrorKind.UNREAD_CALL, code=clean(self._unread_call))
+            events.append(ChoiceFailed(error, choice=self.index))
 
     def _read_delta(self, delta: chunks.Delta, events: list[Event]) -> None:
         before = len(events)
@@ -157,10 +166,12 @@ class ChoiceDecoder:
         if text := self._reasoning_text.close():
             events.append(ReasoningDelta(text, choice=self.index))
         if text := self._answer_text.close():
-            events += self._content.receive_text(text)
+            self._add_content(self._content.receive_text(text), events)
         if text := self._refusal_text.close():
             events.append(RefusalDelta(text, choice=self.index))
-        return [*events, *self._content.close()]
+        self._add_content(self._content.close(), events)
+        self._add_written(self._text_calls.close(), events)
+        return events
 
     def _opaque_events(self) -> list[Event]:
         """Return new opaque fields if there are tool calls; they are needed only with those."""
@@ -191,7 +202,7 @@ class ChoiceDecoder:
     def _add_reasoning(self, text: str, events: list[Event]) -> None:
         self._count_size(len(text))
         if not self._is_twice:
-            events += self._content.reasoning_came()
+            self._add_content(self._content.reasoning_came(), events)
         text = self._reasoning_text.receive_text(text)
         if text := self._reasoning.news_in(text):
             events.append(ReasoningDelta(_without_nul(text), choice=self.index))
@@ -207,7 +218,7 @@ class ChoiceDecoder:
             self._add_reasoning(text, events)
             return
         if not is_thought and self._flagged > 1 and self._content.is_in_tags:
-            events += self._content.close()
+            self._add_content(self._content.close(), events)
         self._add_answer(text, events)
 
     def _add_answer(self, text: str, events: list[Event]) -> None:
@@ -228,10 +239,40 @@ class ChoiceDecoder:
         text = self._answer_text.receive_text(text)
         if not (text := self._answer.news_in(text)):
             return
-        found = self._content.receive_text(_without_nul(text))
-        if self._is_twice:
-            found = [one for one in found if not isinstance(one, ReasoningDelta)]
-        events += found
+        self._add_content(self._content.receive_text(_without_nul(text)), events)
+
+    def _add_content(self, found: Iterable[ContentEvent], events: list[Event]) -> None:
+        """Add what the content holds, with the calls that are written in it."""
+        for one in found:
+            if isinstance(one, AnswerDelta) and not self._text_calls.passes(one.text):
+                self._add_written(self._text_calls.receive_text(one.text), events)
+            elif isinstance(one, TextCall):
+                self._add_calls(Markup(one.arguments, (one,)), ReasoningDelta, events)
+            elif not (self._is_twice and isinstance(one, ReasoningDelta)):
+                events.append(one)
+
+    def _add_written(self, pieces: Iterable[str | Markup], events: list[Event]) -> None:
+        for piece in pieces:
+            if isinstance(piece, Markup):
+                self._add_calls(piece, AnswerDelta, events)
+            elif piece:
+                events.append(AnswerDelta(piece, choice=self.index))
+
+    def _add_calls(
+        self,
+        markup: Markup,
+        region: type[AnswerDelta] | type[ReasoningDelta],
+        events: list[Event],
+    ) -> None:
+        """Add the calls that a server did not read; without such tools, they stay text."""
+        if markup.calls and all(call.name in self.tools for call in markup.calls):
+            for call in markup.calls:
+                function = chunks.FunctionPart(call.name, call.arguments)
+                part = chunks.ToolCallPart(function=function)
+                events += self._tool_calls.read(chunks.Delta(tool_calls=[part]), self.left_out)
+            return
+        events.append(region(markup.text, choice=self.index))
+        self._unread_call = markup.calls[0].name if markup.calls else UNKNOWN_TOOL
 
     def _read_parts(self, parts: list[Any], events: list[Event]) -> None:
         """Read content that is a list of typed parts and strings, as Mistral sends it."""

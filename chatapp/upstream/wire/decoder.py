@@ -7,6 +7,7 @@ ignored. How the bytes are split affects only when events come, not which.
 """
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +56,7 @@ class EventDecoder:
 
     secret: str = field(default="", repr=False)
     asked_choices: int = 1  # the request's `n`
+    tools: Collection[str] = ()  # the names of the request's
     has_finished: bool = field(default=False, init=False)  # all choices have a finish_reason
     is_over: bool = field(default=False, init=False)  # after [DONE] or a failure
     has_usage: bool = field(default=False, init=False)  # reported by the upstream
@@ -246,7 +248,7 @@ class EventDecoder:
             if not 0 <= index < MAX_CHOICES:
                 message = f"a choice has the index {index}; the limit is {MAX_CHOICES} choices"
                 raise UpstreamFailed(UpstreamError(ErrorKind.OUT_OF_RANGE, message))
-            decoder = self._choices[index] = ChoiceDecoder(index, self.secret)
+            decoder = self._choices[index] = ChoiceDecoder(index, self.secret, self.tools)
         decoder.decode(choice, events)
         if decoder.left_out:
             self._pending_left_out += decoder.left_out

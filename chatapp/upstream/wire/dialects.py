@@ -36,6 +36,11 @@ class RequestOptions:
     parameters: Mapping[str, object] = field(default_factory=dict)
 
     @property
+    def tool_names(self) -> frozenset[str]:
+        functions = [tool.get("function") for tool in self.tools]
+        return frozenset(str(one["name"]) for one in functions if isinstance(one, dict))
+
+    @property
     def choices(self) -> int:
         """The number of choices requested (`n`)."""
         n = self.parameters.get("n")

@@ -38,6 +38,7 @@ class ErrorKind(StrEnum):
     SERVER_ERROR = "server_error"
     REDIRECTED = "redirected"  # never followed: that would send the key to another server
     STREAM_ERROR = "stream_error"  # an error frame after status 200
+    UNREAD_CALL = "unread_call"  # a tool call as text (in `code`: the tool) that nothing can run
     MALFORMED = "malformed"  # a broken chunk, which may have held part of the reply
     FINISH_REASON = "finish_reason"  # an unknown finish_reason (in `code`)
     TOO_MANY_ROUNDS = "too_many_rounds"  # of tool calls, without an answer

@@ -2,16 +2,21 @@
 
     <|channel|>analysis<|message|>…<|end|><|start|>assistant<|channel|>final<|message|>…<|return|>
 
-Only the channel `final` is the answer; the others are reasoning.
+Only the channel `final` is the answer; the others are reasoning, unless they are addressed to a
+function: `<|channel|>commentary to=functions.look_up <|constrain|>json<|message|>{…}<|call|>`.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta
+from chatapp.upstream.wire.text_calls import TextCall
 
 STARTS = ("<|channel|>", "<|start|>")
 
+HarmonyEvent = ReasoningDelta | AnswerDelta | TextCall
+
+_RECIPIENT = re.compile(r"\bto=functions\.([\w.-]+)")
 _MARK = re.compile(r"<\|(start|channel|message|end|return|call|constrain)\|>")
 _MAX_MARK_LENGTH = len("<|constrain|>")
 
@@ -24,15 +29,17 @@ class HarmonySplitter:
     _held: str = ""  # possibly the beginning of a mark
     _header: str | None = ""  # of the next message; None inside a message or after its end
     _region: type[ReasoningDelta] | type[AnswerDelta] | None = None  # None between messages
+    _function: str = ""  # that the message calls
+    _arguments: list[str] = field(default_factory=list)
 
-    def receive_text(self, text: str) -> list[ReasoningDelta | AnswerDelta]:
+    def receive_text(self, text: str) -> list[HarmonyEvent]:
         """Return the events of a content delta, in order."""
-        events: list[ReasoningDelta | AnswerDelta] = []
+        events: list[HarmonyEvent] = []
         text, self._held = self._held + text, ""
         position = 0
         for mark in _MARK.finditer(text):
             self._add_text(text[position : mark.start()], events)
-            self._apply_mark(mark[1])
+            self._apply_mark(mark[1], events)
             position = mark.end()
         rest = text[position:]
         begins = rest.rfind("<", max(0, len(rest) - _MAX_MARK_LENGTH))
@@ -41,31 +48,43 @@ class HarmonySplitter:
         self._add_text(rest, events)
         return events
 
-    def close(self) -> list[ReasoningDelta | AnswerDelta]:
-        """Return the text held back as a possible mark."""
-        events: list[ReasoningDelta | AnswerDelta] = []
+    def close(self) -> list[HarmonyEvent]:
+        """Return the text held back as a possible mark, and a call whose end did not come."""
+        events: list[HarmonyEvent] = []
         held, self._held = self._held, ""
         self._add_text(held, events)
+        self._end_call(events)
         return events
 
-    def _add_text(self, text: str, events: list[ReasoningDelta | AnswerDelta]) -> None:
+    def _end_call(self, events: list[HarmonyEvent]) -> None:
+        if self._function:
+            events.append(TextCall(self._function, "".join(self._arguments)))
+        self._function, self._arguments = "", []
+
+    def _add_text(self, text: str, events: list[HarmonyEvent]) -> None:
         if not text:
             return
-        if self._region:
+        if self._function:
+            self._arguments.append(text)
+        elif self._region:
             events.append(self._region(text, choice=self.choice))
         elif self._header is not None:
             self._header += text
         elif not text.isspace():  # outside any message; nothing may be lost
             events.append(AnswerDelta(text, choice=self.choice))
 
-    def _apply_mark(self, mark: str) -> None:
+    def _apply_mark(self, mark: str, events: list[HarmonyEvent]) -> None:
+        self._end_call(events)
         match mark:
             case "start" | "channel":
                 self._region, self._header = None, ""
             case "message":
-                is_final = (self._header or "").strip().startswith("final")
+                header = self._header or ""
+                is_final = header.strip().startswith("final")
                 self._region = AnswerDelta if is_final else ReasoningDelta
                 self._header = None
+                if recipient := _RECIPIENT.search(header):
+                    self._function = recipient[1]
             case "end" | "return" | "call":
                 self._region, self._header = None, None
 

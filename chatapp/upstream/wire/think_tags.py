@@ -20,8 +20,9 @@ from dataclasses import dataclass
 
 from chatapp.upstream.wire import harmony
 from chatapp.upstream.wire.events import AnswerDelta, AnswerWasReasoning, ReasoningDelta
+from chatapp.upstream.wire.text_calls import TextCall
 
-ContentEvent = ReasoningDelta | AnswerDelta | AnswerWasReasoning
+ContentEvent = ReasoningDelta | AnswerDelta | AnswerWasReasoning | TextCall
 
 _CLOSING_TAGS = {
     "<think>": "</think>",
@@ -92,18 +93,18 @@ class Splitter:
             events.append(AnswerDelta(text, choice=self.choice))
         return events
 
-    def close(self) -> list[ReasoningDelta | AnswerDelta]:
+    def close(self) -> list[ContentEvent]:
         """Return the text held back as a possible tag. Text after this is answer."""
         if self._harmony:
-            return self._harmony.close()
+            return [*self._harmony.close()]
         held, region = self._held, self._region or AnswerDelta
         self._held, self._skip_space, self._region = "", False, AnswerDelta
         self._may_be_reasoning = False
         return [region(held, choice=self.choice)] if held else []
 
-    def reasoning_came(self) -> list[ReasoningDelta | AnswerDelta]:
+    def reasoning_came(self) -> list[ContentEvent]:
         """Return what was held back, because reasoning came in its own field."""
-        events: list[ReasoningDelta | AnswerDelta] = []
+        events: list[ContentEvent] = []
         if self._region is ReasoningDelta:
             events = self.close()
         elif self._region or self._held.strip():

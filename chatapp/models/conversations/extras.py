@@ -19,6 +19,7 @@ class Extras:
     expired_images: int = 0  # that were deleted by retention
     left_out: Mapping[str, int] = field(default_factory=dict)  # number of skipped parts by kind
     reasoning_field: str = ""  # in which reasoning arrived, and is sent back with tool calls
+    conceded: str = ""  # what the model was not asked with: "tools", or "reasoning"
     # Of an imported reply: `provenance` and the tokens that its export says it had. They are shown,
     # and are in no sum.
     imported_usage: Mapping[str, Any] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class Extras:
             self.expired_images,
             left_out,
             reply.reasoning_field or self.reasoning_field,
+            self.conceded,
         )
 
     @classmethod
@@ -53,6 +55,7 @@ class Extras:
             record.get("expired_images", 0),
             record.get("left_out", {}),
             record.get("reasoning_field", ""),
+            record.get("conceded", ""),
             record.get("imported_usage", {}),
         )
 
@@ -66,6 +69,7 @@ class Extras:
             "expired_images": self.expired_images,
             "left_out": dict(self.left_out),
             "reasoning_field": self.reasoning_field,
+            "conceded": self.conceded,
             "imported_usage": dict(self.imported_usage),
         }
         return {name: value for name, value in record.items() if value} or None

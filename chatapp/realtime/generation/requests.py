@@ -10,6 +10,7 @@ from chatapp.models import ToolServer, Turn
 from chatapp.models.conversations.turns import tool_servers
 from chatapp.models.library.presets import CLOCK
 from chatapp.realtime.generation.unsupported import Unsupported
+from chatapp.tools import CLOCK as CLOCK_TOOL
 from chatapp.tools import shared_registry
 from chatapp.upstream.wire.content import ImagePart, is_parts
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
@@ -17,12 +18,18 @@ from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
 KEY_REMOVED = "(key removed)"
 
 
+EFFORT, NO_EFFORT = "reasoning_effort", "none"
+TOOLS, REASONING = "tools", "reasoning"
+
+
 async def options_of(
     turn: Turn, unsupported: Unsupported, servers: Sequence[ToolServer] | None
-) -> RequestOptions:
-    """Return the tools and parameters of a request of this turn.
+) -> tuple[RequestOptions, str]:
+    """Return the tools and parameters of a request of this turn, and what they had to concede.
 
-    `servers` are the tool servers that it offers, if they were just read.
+    `servers` are the tool servers that it offers, if they were just read. A model that takes no
+    tools together with reasoning gets tools, unless the chat sets an effort or they are only the
+    clock.
     """
     upstream, model, tools = turn.reply.upstream, turn.reply.model, []
     assert upstream
@@ -36,7 +43,15 @@ async def options_of(
             has_clock = has_clock and turn.asked_with.offers(CLOCK)
         offered = await shared_registry().tools(servers, has_clock=has_clock, person=person)
         tools = [tool.as_request() for tool in offered]
-    return RequestOptions(tools, upstream.parameters_for(model, turn.parameters))
+    wanted, conceded = turn.parameters, ""
+    if tools and (upstream.pk, model) in unsupported.tools_with_effort:
+        effort = wanted.get(EFFORT)
+        is_clock = all(tool.name == CLOCK_TOOL.name for tool in offered)
+        if effort is None and not is_clock:
+            wanted, conceded = {**wanted, EFFORT: NO_EFFORT}, REASONING
+        elif effort != NO_EFFORT:
+            tools, conceded = [], TOOLS
+    return RequestOptions(tools, upstream.parameters_for(model, wanted)), conceded
 
 
 async def shown_request(turn: Turn, unsupported: Unsupported) -> dict[str, object]:
@@ -49,7 +64,7 @@ async def shown_request(turn: Turn, unsupported: Unsupported) -> dict[str, objec
     assert reply.upstream
     model = reply.upstream.pk, reply.model
     history = unsupported.as_taken(model, turn.history)
-    options = await options_of(turn, unsupported, turn.tool_servers)
+    options, _ = await options_of(turn, unsupported, turn.tool_servers)
     endpoint = endpoint_of(reply.upstream)
     messages = [_with_placeholders(message) for message in history.messages]
     body = endpoint.request_body(reply.model, messages, options)

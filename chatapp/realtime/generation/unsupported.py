@@ -10,19 +10,27 @@ Model = tuple[int, str]  # the primary key of its upstream, and its name
 
 @dataclass
 class Unsupported:
-    """The models that refused tools, a system message, contents that are lists of parts, or tool
-    calls without reasoning."""
+    """The models that refused tools, a system message, contents that are lists of parts, tool calls
+    without reasoning, or tools together with reasoning."""
 
     tools: set[Model] = field(default_factory=set)
     system: set[Model] = field(default_factory=set)
     parts: set[Model] = field(default_factory=set)
     bare_calls: set[Model] = field(default_factory=set)
+    tools_with_effort: set[Model] = field(default_factory=set)
 
     def as_taken(self, model: Model, history: History) -> History:
         """Return the history as the model takes it."""
         if model in self.system:
             history = history.without_system()
         return history.with_thoughts_of_calls() if model in self.bare_calls else history
+
+    def learn_of_effort(self, model: Model, error: UpstreamError) -> bool:
+        """Remember a refusal of tools together with reasoning; return whether it is news."""
+        if model in self.tools_with_effort or not error.refuses_tools_with_effort:
+            return False
+        self.tools_with_effort.add(model)
+        return True
 
     def learn(
         self,

@@ -170,6 +170,9 @@ class Writer:
         self.others = [Reply(choice) for choice in range(1, options.choices)]
         await self._read_stream(options)
         error = self.reply.error
+        if error and options.tools and self._unsupported.learn_of_effort(self._model, error):
+            await self._ask()
+            return
         refusal = refusal_of(error, self._sent_parameters) if error else None
         names = names_of(refusal.fields, self._turn.parameters) if refusal else []
         # A maximum output of the chat may be what doesn't fit.
@@ -228,7 +231,11 @@ class Writer:
     async def _options(self) -> RequestOptions:
         # Those of the turn serve the first request only; they may have changed by the next.
         servers, self._tool_servers = self._tool_servers, None
-        return await options_of(self._turn, self._unsupported, servers)
+        options, conceded = await options_of(self._turn, self._unsupported, servers)
+        if conceded:
+            extras = self.message.earlier_extras
+            self.message.earlier_extras = replace(extras, conceded=conceded)
+        return options
 
     def _is_respelled(self, refusal: ParameterRefusal) -> bool:
         """Learn which fields the model refuses; return whether all have another name."""

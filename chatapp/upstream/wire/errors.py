@@ -110,6 +110,12 @@ class UpstreamError:
         return self.status in (400, 404, 422) and bool(re.search(r"\btools?\b", self.message))
 
     @property
+    def refuses_tools_with_effort(self) -> bool:
+        """Whether the model takes tools only without reasoning, as some of OpenAI's do."""
+        both = re.search(r"\btools?\b.*\breasoning[_ ]effort\b", self.message, re.I | re.S)
+        return self.status in (400, 422) and bool(both)
+
+    @property
     def wants_thoughts_of_calls(self) -> bool:
         """Whether the model takes no tool calls without the reasoning before them, as DeepSeek."""
         mentions = re.search(rf"\b{THOUGHTS}\b", self.message)

@@ -1,5 +1,6 @@
 """A reply ready to run, with what it needs from its process."""
 
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
@@ -7,14 +8,16 @@ from uuid import uuid4
 import pytest
 from channels.db import database_sync_to_async
 
-from chatapp.models import ModelChoice, Prompt, Turn, Upstream, User
+from chatapp.models import ModelChoice, Prompt, ToolServer, Turn, Upstream, User
 from chatapp.models.conversations.branch_history import BranchHistory
 from chatapp.realtime.generation import FlushRate, Generation, Unsupported
 from chatapp.realtime.journal import Segment
 from chatapp.realtime.viewers import Showing
+from chatapp.tools import registry
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.history import NOTHING, History
 from tests.realtime.viewers.doubles import Recorder
+from tests.support.tab import WAIT_SECONDS
 
 
 @dataclass
@@ -59,3 +62,11 @@ async def desk(alice: User, connected: Upstream) -> AsyncIterator[Desk]:
     client = UpstreamClient(usage_seconds=1.0)
     yield Desk(alice, connected, client)
     await client.aclose()
+
+
+@pytest.fixture
+def workshop(db: None, monkeypatch: pytest.MonkeyPatch) -> ToolServer:
+    """A real MCP server whose tools need permission; prompts wait for it, however slow it is."""
+    monkeypatch.setattr(registry, "PATIENCE_SECONDS", WAIT_SECONDS)
+    command = f"{sys.executable} -m tests.tools.server stdio"
+    return ToolServer.objects.create(name="workshop", transport="stdio", command=command)

@@ -1,7 +1,6 @@
 """A reply with tool calls: its rounds, what later requests repeat of them, and permissions."""
 
 import json
-import sys
 from html import unescape
 from uuid import uuid4
 
@@ -10,7 +9,6 @@ from django.test import Client
 
 from chatapp.models import ToolServer, Upstream, Usage
 from chatapp.realtime.generation import writer
-from chatapp.tools import registry
 from tests.realtime.generation.replies import call, fragment, saved
 from tests.support.fake_upstream import (
     MODEL,
@@ -25,7 +23,7 @@ from tests.support.fake_upstream import (
     usage,
 )
 from tests.support.page import parse
-from tests.support.tab import WAIT_SECONDS, Tab
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
 
@@ -254,14 +252,6 @@ async def test_a_model_that_refuses_tools_is_asked_again_without_them(
     await tab.until_ended()
     assert (await saved(reply)).ending == "complete"
     assert ["tools" in request.body for request in upstream.chat_requests] == [True, False]
-
-
-@pytest.fixture
-def workshop(db: None, monkeypatch: pytest.MonkeyPatch) -> ToolServer:
-    """A real MCP server whose tools need permission; prompts wait for it, however slow it is."""
-    monkeypatch.setattr(registry, "PATIENCE_SECONDS", WAIT_SECONDS)
-    command = f"{sys.executable} -m tests.tools.server stdio"
-    return ToolServer.objects.create(name="workshop", transport="stdio", command=command)
 
 
 @pytest.mark.parametrize(("decision", "state"), [("allow", "done"), ("deny", "denied")])

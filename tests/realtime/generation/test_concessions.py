@@ -1,0 +1,73 @@
+"""A model takes no tools together with reasoning: one gives way, and the reply says so."""
+
+from html import unescape
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatapp.models import Conversation, ToolServer
+from chatapp.models.conversations.chat_settings import ChatSettings
+from tests.realtime.generation.replies import saved
+from tests.support.fake_upstream import FakeUpstream, answer
+from tests.support.tab import Tab
+
+pytestmark = pytest.mark.django_db
+
+REFUSAL = (
+    "Function tools with reasoning_effort are not supported for m in /v1/chat/completions. To use "
+    "function tools, use /v1/responses or set reasoning_effort to 'none'."
+)
+WITHOUT_TOOLS = "Answered without tools, because this model takes no reasoning effort"
+WITHOUT_REASONING = "Answered without reasoning, because this model takes no tools"
+
+
+def refuse(upstream: FakeUpstream) -> None:
+    error = {"message": REFUSAL, "type": "invalid_request_error", "param": "reasoning_effort"}
+    upstream.fail(400, {"error": error})
+
+
+def asked(upstream: FakeUpstream) -> list[tuple[bool, Any]]:
+    """Return whether each request had tools, and its effort."""
+    bodies = [request.body for request in upstream.chat_requests]
+    return [("tools" in body, body.get("reasoning_effort")) for body in bodies]
+
+
+async def test_the_clock_gives_way(tab: Tab, upstream: FakeUpstream) -> None:
+    refuse(upstream)
+    upstream.script(*answer("Hello."))
+    reply = await tab.ask()
+    assert WITHOUT_TOOLS in " ".join(unescape(await tab.until_ended()).split())
+    message = await saved(reply)
+    assert (message.content, message.extras.conceded) == ("Hello.", "tools")
+    assert asked(upstream) == [(True, None), (False, None)]
+    upstream.script(*answer("Again."))
+    await tab.ask("Again", conversation=str(message.conversation_id))
+    await tab.until_ended()
+    assert asked(upstream)[2:] == [(False, None)]
+
+
+async def test_tools_give_way_to_an_effort_that_the_chat_sets(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    await tab.ask()
+    await tab.until_ended()
+    chat = await Conversation.objects.aget()
+    settings = ChatSettings(conversation=chat, parameters={"reasoning_effort": "high"})
+    await database_sync_to_async(settings.store)()
+    upstream.requests.clear()
+    refuse(upstream)
+    upstream.script(*answer("Hello."))
+    await tab.ask("Hi", conversation=str(chat.pk))
+    assert WITHOUT_TOOLS in " ".join(unescape(await tab.until_ended()).split())
+    assert asked(upstream) == [(True, "high"), (False, "high")]
+
+
+async def test_reasoning_gives_way_to_the_tools_of_a_server(
+    tab: Tab, upstream: FakeUpstream, workshop: ToolServer
+) -> None:
+    refuse(upstream)
+    upstream.script(*answer("Hello."))
+    await tab.ask()
+    assert WITHOUT_REASONING in " ".join(unescape(await tab.until_ended()).split())
+    assert asked(upstream) == [(True, None), (True, "none")]

@@ -26,7 +26,7 @@ def test_a_new_name_is_stored_recorded_and_shown(alice: User, alices: Client) ->
     assert "Saved." in page.text
     alice.refresh_from_db()
     assert alice.display_name == "Alice Liddell"
-    assert AuditEvent.objects.get(action="person.changed").actor == alice
+    assert AuditEvent.objects.get(action="person.changed").actor == alice.pk
     assert "Alice Liddell" in alices.get("/").text
 
 

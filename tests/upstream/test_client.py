@@ -19,6 +19,7 @@ from chatapp.upstream.wire.events import (
     TimedOut,
     UsageOptionRefused,
 )
+from chatapp.upstream.wire.model_list import model_page
 from chatapp.upstream.wire.reply import Ending
 from tests.support.fake_upstream import (
     Abort,
@@ -328,9 +329,8 @@ async def test_pages_before_one_that_fails_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     upstream.models, upstream.models_a_page = ["a", "b"], 1
-    read = client_module.model_page
-    bodies = iter([read, lambda _: read(b"[")])
-    monkeypatch.setattr(client_module, "model_page", lambda body: next(bodies)(body))
+    bodies = iter([b'{"data": ["a"], "has_more": true}', b"["])
+    monkeypatch.setattr(client_module, "model_page", lambda _: model_page(next(bodies)))
     assert [model.id for model in await client.list_models(endpoint)] == ["a"]
 
 

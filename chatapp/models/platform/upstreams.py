@@ -201,7 +201,7 @@ class Upstream(ImageSettings, ContextSettings, ParameterSettings):
 
         For a person, `calls_servers` says whether its models may call tools of any server.
         """
-        return _ALL_ENABLED.all(person)
+        return [*_ALL_ENABLED.all(person)]
 
     @property
     def calls_servers(self) -> bool:

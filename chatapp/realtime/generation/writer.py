@@ -343,7 +343,9 @@ class Writer:
 
     async def _always_allows(self, tool: Tool) -> bool:
         allows = database_sync_to_async(ChatSettings.allows)
-        return await allows(self._turn.conversation.pk, tool.name, tool.definition)
+        chat = self._turn.conversation.pk
+        is_allowed: bool = await allows(chat, tool.name, tool.definition)
+        return is_allowed
 
     async def _show_run(self, index: int, run: ToolRun) -> None:
         self._journal.run(index, run)

@@ -152,8 +152,7 @@ def _calls_in(markup: str) -> Iterator[TextCall]:
     if not (isinstance(call, dict) and isinstance(call.get("name"), str)):
         raise ValueError(content)
     arguments = call.get("arguments", call.get("parameters", {}))
-    is_text = isinstance(arguments, str)
-    yield TextCall(call["name"], arguments if is_text else _json(arguments))
+    yield TextCall(call["name"], arguments if isinstance(arguments, str) else _json(arguments))
 
 
 def _call(name: str, arguments: dict[str, object]) -> TextCall:

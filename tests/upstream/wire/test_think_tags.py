@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatapp.upstream.wire.events import AnswerDelta, AnswerWasReasoning, ReasoningDelta
+from chatapp.upstream.wire.text_calls import TextCall
 from chatapp.upstream.wire.think_tags import Splitter
 from tests.upstream import folded
 
@@ -15,7 +16,8 @@ from tests.upstream import folded
 def split(*deltas: str) -> tuple[str, str]:
     splitter = Splitter()
     parts = [part for text in deltas if text for part in splitter.receive_text(text)]
-    reply = folded([*parts, *splitter.close()])
+    events = (part for part in [*parts, *splitter.close()] if not isinstance(part, TextCall))
+    reply = folded(events)
     assert all(reply.reasoning_parts)
     assert all(reply.answer_parts)
     return reply.reasoning, reply.answer

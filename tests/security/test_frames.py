@@ -119,6 +119,7 @@ def main(
         "preset": Preset(name=text, description=text),
         "settings": ChatSettings(parameters={"reasoning_effort": text}),
         "may_choose": True,
+        "has_tool_servers": True,
         "controls": Controls((text,)),
         "efforts": (),
         "presets": [Preset(name=text, description=text)],

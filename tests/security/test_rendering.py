@@ -19,7 +19,7 @@ TEXTS = scaled(100, 2000)  # in each part
 FORMS = [(tag, name, form) for tag, forms in ALLOWED.items() for name, form in forms.items()]
 NAMES = {
     *("align", "aria-label", "checked", "class", "data-language", "dir", "disabled", "href"),
-    *("rel", "role", "start", "tabindex", "target", "type"),
+    *("open", "rel", "role", "start", "tabindex", "target", "type"),
 }
 
 many = settings(

@@ -43,7 +43,8 @@ from chatapp.upstream.wire.think_tags import ContentEvent, Splitter
 from chatapp.upstream.wire.tool_calls import FragmentReader
 
 UNKNOWN_TOOL = "unknown"
-CHANCE_REASONING, CHANCE_ANSWER = 4, 16  # characters that repeat all before them by chance
+CHANCE = 24  # characters that may repeat all before them by chance
+CHANCE_IN_DETAIL = 4  # the same for a numbered detail of the reasoning
 MAX_REPLY_CHARACTERS = 8 * 1024 * 1024  # in all texts of one choice, including logprobs' tokens
 
 
@@ -74,8 +75,8 @@ class ChoiceDecoder:
     _text_calls: TextCalls = field(default_factory=TextCalls)
     _unread_call: str = ""  # the tool of a call that stayed text
     _text_images: TextImages = field(default_factory=TextImages)
-    _reasoning: Repeats = field(default_factory=lambda: Repeats(CHANCE_REASONING))
-    _answer: Repeats = field(default_factory=lambda: Repeats(CHANCE_ANSWER))
+    _reasoning: Repeats = field(default_factory=lambda: Repeats(CHANCE))
+    _answer: Repeats = field(default_factory=lambda: Repeats(CHANCE))
     _opaque: OpaqueReader = field(default_factory=OpaqueReader)
     _sources: SourceReader = field(default_factory=SourceReader)
 
@@ -129,6 +130,8 @@ class ChoiceDecoder:
         if reasoning := delta.all_reasoning():
             self._is_twice = self._is_twice or self._repeats(reasoning, delta.content)
             self._note_reasoning_field(delta.reasoning_field, events)
+            if delta.has_numbered_details:
+                self._reasoning.least = CHANCE_IN_DETAIL
             self._add_reasoning(reasoning, events)
         if content := delta.content:
             if isinstance(content, str):
@@ -218,7 +221,9 @@ class ChoiceDecoder:
             self._add_reasoning(text, events)
             return
         if not is_thought and self._flagged > 1 and self._content.is_in_tags:
-            self._add_content(self._content.close(), events)
+            if not self._content.may_close_with(text):
+                self._add_content(self._content.close(), events)
+            self._flagged = 1
         self._add_answer(text, events)
 
     def _add_answer(self, text: str, events: list[Event]) -> None:

@@ -73,6 +73,12 @@ class Delta(msgspec.Struct, gc=False):
         return "".join(map(_reasoning_of_detail, self.reasoning_details))
 
     @property
+    def has_numbered_details(self) -> bool:
+        """Whether the reasoning came only in details that have ids, which may be cumulative."""
+        details = self.reasoning_details
+        return isinstance(details, list) and not self.reasoning_field and any(map(_id_of, details))
+
+    @property
     def is_thought(self) -> bool:
         """Whether only a flag says that the content is reasoning."""
         match self.extra_content:
@@ -281,6 +287,10 @@ def text_of(value: object, depth: int = 4) -> str | None:
             texts = [text for item in value if (text := text_of(item, depth - 1))]
             return "".join(texts) or None
     return None
+
+
+def _id_of(detail: object) -> object:
+    return detail.get("id") if isinstance(detail, dict) else None
 
 
 def _reasoning_of_detail(detail: object) -> str:

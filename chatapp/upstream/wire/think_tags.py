@@ -64,6 +64,12 @@ class Splitter:
         """Whether the text so far ends within the tags of reasoning."""
         return self._region is ReasoningDelta
 
+    def may_close_with(self, text: str) -> bool:
+        """Return whether the text is the closing tag, or the beginning of it."""
+        start = text.lstrip()
+        tag = self._closing_tag
+        return bool(start) and (start.startswith(tag) or tag.startswith(start))
+
     def begins_tags(self, text: str) -> bool:
         """Whether content that nothing came before opens the tags of reasoning."""
         return self._region is None and text.lstrip().startswith(tuple(_CLOSING_TAGS))

@@ -92,7 +92,7 @@ def test_values_within_the_bounds_are_accepted(name: str, value: object) -> None
         ("temperature", "0.2", "Temperature must be a number from 0 to 2."),
         ("temperature", float("nan"), "Temperature must be a number from 0 to 2."),
         ("temperature", 10**400, "Temperature must be a number from 0 to 2."),
-        ("top_p", -0.1, "top_p must be a number from 0 to 1."),
+        ("top_p", -0.1, "Top P must be a number from 0 to 1."),
         ("max_output_tokens", 0, "a whole number from 1 to 10,000,000."),
         ("max_output_tokens", 1.5, "a whole number from 1 to 10,000,000."),
         ("seed", 2**63, "The seed must be a whole number"),

@@ -96,6 +96,11 @@ def both(content: str, thoughts: str) -> bytes:
     return frame({"choices": [{"delta": {"content": content, "reasoning_content": thoughts}}]})
 
 
+def detail(text: str) -> bytes:
+    details = [{"type": "reasoning.text", "id": "r1", "text": text}]
+    return frame({"choices": [{"delta": {"reasoning_details": details}}]})
+
+
 def flagged(content: str) -> bytes:
     extra = {"google": {"thought": True}}
     return frame({"choices": [{"delta": {"content": content, "extra_content": extra}}]})
@@ -111,7 +116,9 @@ def flagged(content: str) -> bytes:
         [flagged("<thought>One"), flagged(" two</thought>"), delta("Hi")],
         [flagged("<thought>One"), flagged(" two"), delta("Hi")],
         [flagged("<thought>One"), delta(" two</thought>"), delta("Hi")],
-        [reasoning("One "), reasoning("One two"), reasoning("One two"), delta("Hi")],
+        [detail("One "), detail("One two"), detail("One two"), delta("Hi")],
+        [flagged("<thought>One"), flagged(" two"), delta("</thought>Hi")],
+        [flagged("<thought>One"), flagged(" two"), delta("</th"), delta("ought>Hi")],
     ],
 )
 def test_reasoning_that_is_marked_or_sent_in_an_odd_way_is_shown_once(pieces: list[bytes]) -> None:

@@ -136,6 +136,9 @@ LONG = "A sentence of some length."
         ([LONG[:18], LONG[18:], LONG], LONG),
         (["ha", "ha", "haha"], "hahahaha"),
         ([LONG, " More.", LONG], f"{LONG} More.{LONG}"),
+        ([LONG, LONG, " More."], f"{LONG}{LONG} More."),
+        ([LONG] * 4, LONG * 4),
+        (["no " * 9, "no " * 10], "no " * 19),
     ],
 )
 def test_a_delta_that_repeats_the_whole_answer_adds_only_the_rest(

@@ -7,6 +7,8 @@ from functools import partial
 from django.http import HttpRequest
 from django.urls import reverse
 
+MAX_COUNTED = 99  # of what waits on a page; more are "99+"
+
 Pages = Iterable[tuple[str, Sequence[tuple[str, str]]]]  # titles, with names of URLs and labels
 
 OWN_PAGES: Pages = (
@@ -43,6 +45,10 @@ class Entry:
     is_current: bool
     waiting: int = 0
     waits: str = ""  # what `waiting` counts
+
+    @property
+    def count(self) -> str:
+        return f"{MAX_COUNTED}+" if self.waiting > MAX_COUNTED else str(self.waiting or "")
 
 
 @dataclass(frozen=True)

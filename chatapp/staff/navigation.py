@@ -7,12 +7,10 @@ from functools import cached_property
 
 from django.http import HttpRequest
 
-from chatapp.accounts.navigation import Group, navigation
+from chatapp.accounts.navigation import MAX_COUNTED, Group, navigation
 from chatapp.models import UpstreamFailure, User
 from chatapp.staff.review.queue import count_waiting
 from chatapp.staff.upstream_setup.failing import failing_upstreams
-
-MAX_COUNTED = 99  # chats that need a look; more are "99+"
 
 # The titles of the groups with their pages: the URL's name, the label, and who may open it.
 GROUPS = (

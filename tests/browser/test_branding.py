@@ -45,7 +45,7 @@ def test_an_installation_gets_its_own_name_colour_and_logo(
     olive.get_by_label("Logo", exact=True).set_input_files(logo)  # type: ignore[arg-type]
     olive.get_by_role("button", name="Save", exact=True).click()
     expect(olive.get_by_text("Saved.")).to_be_visible()
-    expect(olive.locator(".staff-header .brand")).to_contain_text(NAME)
+    expect(olive.locator(".frame-header .brand")).to_contain_text(NAME)
     assert olive.evaluate("getComputedStyle(document.body).getPropertyValue('--accent')") != own
     expect_accessible(olive)
     _the_chat_has_it(sit_down, site)

@@ -18,7 +18,7 @@ EVERYTHING = {
 
 
 def navigation(client: Client, path: str) -> Element:
-    return parse(client.get(path).text).find("nav", id="staff-menu")
+    return parse(client.get(path).text).find("nav", id="frame-menu")
 
 
 def groups(nav: Element) -> dict[str, list[str]]:
@@ -30,14 +30,14 @@ def groups(nav: Element) -> dict[str, list[str]]:
 
 def test_administrators_who_review_see_every_page_in_its_group(olive: User) -> None:
     User.objects.filter(pk=olive.pk).update(reviews=True)
-    nav = navigation(signed_in(olive), "/policy/")
+    nav = navigation(signed_in(olive, confirmed=True), "/policy/")
     assert groups(nav) == EVERYTHING
 
 
 def test_nobody_is_shown_a_page_that_they_may_not_open(olive: User) -> None:
     User.objects.filter(pk=olive.pk).update(reviews=False)
     others = ["Labels", "Rules", "Policy", "Retention"]
-    nav = navigation(signed_in(olive), "/policy/")
+    nav = navigation(signed_in(olive, confirmed=True), "/policy/")
     assert groups(nav) == EVERYTHING | {"Conversations": others}
     rita = User.objects.create_user("rita", is_staff=True, reviews=True)
     nav = navigation(signed_in(rita), "/review/")

@@ -91,7 +91,7 @@ def test_the_list_shows_second_factors_and_open_invitations(
     codes = Authenticator.Type.RECOVERY_CODES
     Authenticator.objects.create(user=User.objects.get(username="olive"), type=codes, data={})
     olives.post("/people/invitations/", {"days": 1, "uses": 1, "addresses": "eve@example.org"})
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(11):
         page = parse(olives.get("/people/").text)
     rows = {row.find("th").text.strip(): row for row in page.find_all("tbody tr")}
     factors = {name: row.find_all("td")[2].text.strip() for name, row in rows.items()}

@@ -97,7 +97,7 @@ def test_a_flag_that_is_gone_leaves_the_less_urgent_reason(
 
 def test_the_navigation_counts_the_queue(ritas: Client, begin: Begin, disliked: Disliked) -> None:
     def counted() -> str:
-        nav = parse(ritas.get("/review/?show=all").text).find("nav", id="staff-menu")
+        nav = parse(ritas.get("/review/?show=all").text).find("nav", id="frame-menu")
         return nav.find("a").text
 
     begin(), ruled(disliked())

@@ -408,4 +408,4 @@ async def test_the_chat_and_the_list_link_to_the_first_step(olives: AsyncClient)
         ".first-steps a[href='/settings/models/new/']"
     )
     listed = parse((await olives.get("/settings/models/")).content.decode())
-    assert listed.find_all(".actions a[href='/settings/models/new/']")
+    assert listed.find_all(".heading a[href='/settings/models/new/']")

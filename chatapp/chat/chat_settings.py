@@ -62,10 +62,10 @@ def of_chat(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _panel(request, conversation, ChatSettings.of(conversation))
     form = SettingsForm(request.POST)
     with transaction.atomic():
-        settings = ChatSettings.of(Conversation.held(request.user, pk))
+        held = Conversation.held(request.user, pk)
         if tool := request.GET.get("ask_before"):
-            settings.ask_before(tool)
-            settings.store()
+            ChatSettings.of(held).ask_before(tool)
+        settings = ChatSettings.of(held)
         before = settings.digest
         if "take" in request.GET:
             settings = _with_preset(request, settings)

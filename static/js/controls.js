@@ -2,13 +2,13 @@
 // model has them. A choice holds from the next message on: a new chat sends it with that, another at once.
 
 import { model } from "./context-meter.js";
-import { touched } from "./draft-settings.js";
+import { TOOLS, touched } from "./draft-settings.js";
 import { conversation } from "./page.js";
 
 const FIXED = "Your administrator has fixed this for the model";
 const OWN = "The model has its own in the chat settings";
 
-export const stateOf = (name) => document.querySelector(`#settings-state [name=${name}]`);
+const stateOf = (name) => document.querySelector(`#settings-state [name=${name}]`);
 const byId = (id) => document.getElementById(id);
 
 // What the chosen model has of its own.
@@ -17,7 +17,7 @@ const fixedBy = (fixes, name) => (fixes !== undefined ? FIXED : name in own() ? 
 const valueOf = (name) => own()[name] ?? stateOf(name).value;
 
 // What is switched off: the servers' primary keys.
-export const offServers = () => stateOf("off_servers").value.split(" ").filter(Boolean);
+export const offServers = () => (stateOf(TOOLS)?.value ?? "").split(" ").filter(Boolean);
 
 // What the settings of a model that lacks them say is kept.
 function draw() {

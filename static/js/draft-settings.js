@@ -4,7 +4,7 @@
 import { form } from "./message-box.js";
 import { conversation } from "./page.js";
 
-const TOOLS = "off_servers";
+export const TOOLS = "off_servers";
 
 const holder = () => document.getElementById("settings-state");
 const preset = () => document.querySelector("#composer-state [name=preset]")?.value ?? "";
@@ -38,13 +38,16 @@ export function takeSettings(settings = {}) {
 function write(values) {
   const isReadable = holder().querySelector("[name=web_search]") !== null;
   for (const [name, value] of Object.entries(values)) {
-    if (!isReadable && name !== TOOLS) continue;
-    if (!fields().some((one) => one.name === name)) {
-      holder().append(Object.assign(document.createElement("input"), { type: "hidden", name }));
-    }
-    for (const one of fields()) if (one.name === name) one.value = value;
+    if (isReadable || name === TOOLS) set(name, value);
   }
   touched();
+}
+
+export function set(name, value) {
+  if (!fields().some((one) => one.name === name)) {
+    holder().append(Object.assign(document.createElement("input"), { type: "hidden", name }));
+  }
+  for (const one of fields()) if (one.name === name) one.value = value;
 }
 
 // Fires `chat:chosen` on the document: what is set has changed.

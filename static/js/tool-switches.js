@@ -1,6 +1,7 @@
 // The switches of the tool servers, above the message box. The server lists them each time they are opened.
 
-import { keep, offServers, stateOf } from "./controls.js";
+import { keep, offServers } from "./controls.js";
+import { set, TOOLS } from "./draft-settings.js";
 import { conversation } from "./page.js";
 import { tell } from "./toast.js";
 
@@ -33,6 +34,6 @@ document.addEventListener("change", ({ target }) => {
   const inputs = inputsIn(switches);
   const others = offServers().filter((server) => !inputs.some(({ value }) => value === server));
   const off = inputs.filter(({ checked }) => !checked).map(({ value }) => value);
-  stateOf("off_servers").value = [...others, ...off].join(" ");
-  keep("off_servers");
+  set(TOOLS, [...others, ...off].join(" "));
+  keep(TOOLS);
 });

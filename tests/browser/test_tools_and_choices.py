@@ -103,6 +103,7 @@ def test_a_tool_is_always_allowed_in_a_chat_and_switched_off(
     tab.page.reload()
     tab.page.get_by_role("button", name="Tools (1 off)").click()
     expect(tab.page.get_by_role("switch", name="Test")).not_to_be_checked()
+    tab.page.keyboard.press("Escape")
     upstream.script(role(), delta("Without tools."), finish(), usage(), done())
     tab.ask("And now")
     tab.expect_ending("complete")

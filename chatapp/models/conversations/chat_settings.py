@@ -229,15 +229,17 @@ class ChatSettings(models.Model):
         self.off_servers = sorted({*servers}) or None
 
     def ask_before(self, tool: str) -> None:
-        """Take back that the tool runs without a question."""
+        """No longer allow the tool always, and save that."""
         allowed = {**(self.allowed_tools or {})}
         allowed.pop(tool, None)
         self.allowed_tools = allowed or None
+        self.store()
 
     def store(self) -> None:
         """Save what is set, or delete the row if nothing is."""
-        content = {name: getattr(self, name) for name in self.STORED}
-        if any(content.values()):
+        own = self.system_prompt or self.parameters or self.by_model
+        if self.preset_version or own or self.allowed_tools or self.off_servers:
+            content = {name: getattr(self, name) for name in self.STORED}
             ChatSettings.objects.update_or_create(conversation=self.conversation, defaults=content)
         elif not self.is_new:
             self.delete()

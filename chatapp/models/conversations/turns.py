@@ -243,7 +243,8 @@ class Prompt:
                 self.settings_of,
             )
             settings.choose(self.chosen)
-        settings.switch_off(self.off_servers)
+        if self.off_servers:
+            settings.switch_off(self.off_servers)
         return settings
 
 

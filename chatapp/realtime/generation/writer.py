@@ -342,9 +342,9 @@ class Writer:
         self._live.append(region, text)
 
     async def _always_allows(self, tool: Tool) -> bool:
+        conversation = self._turn.conversation.pk
         allows = database_sync_to_async(ChatSettings.allows)
-        chat = self._turn.conversation.pk
-        is_allowed: bool = await allows(chat, tool.name, tool.definition)
+        is_allowed: bool = await allows(conversation, tool.name, tool.definition)
         return is_allowed
 
     async def _show_run(self, index: int, run: ToolRun) -> None:

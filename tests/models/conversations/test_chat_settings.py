@@ -293,9 +293,8 @@ def test_an_allowed_tool_is_kept_with_the_other_settings(carol: User, model: Mod
     settings.store()
     settings = ChatSettings.of(turn.conversation)
     assert settings.allowed_tools == {"wiki__search": "1"}
-    settings.ask_before("wiki__search")
     assert settings.digest != before
-    settings.store()
+    settings.ask_before("wiki__search")
     assert not ChatSettings.objects.exists()
 
 
@@ -325,7 +324,7 @@ def test_servers_that_are_switched_off_offer_no_tools_from_the_next_turn_on(
     assert offered(follow_up(first, model, carol)) == ["files"]
     ParameterChoice(here, {"web_search": True}).store(carol)
     ParameterChoice(here, {}, [files.pk]).store(carol)
-    again = Retry(first.reply.pk, model).store(carol, HERE)
+    again = ended(Retry(first.reply.pk, model).store(carol, HERE))
     assert (offered(again), again.parameters) == (["wiki"], {"web_search": True})
     assert ChatSettings.of(forked(carol, first.reply.pk)).off_servers == [files.pk]
     ParameterChoice(here, {}, []).store(carol)

@@ -11,7 +11,7 @@ from chatapp.rendering.fragments.tool_arguments import MAX_DEPTH, MAX_ROWS, Argu
 
 def test_each_argument_has_a_row_with_its_value() -> None:
     arguments = (
-        '{"query": "<b>sky</b>", "pages": [1, 2.5], "exact": true, "from": null, "at": "\\u0000"}'
+        '{"q": "<b>sky</b>", "pages": [1, 2.5], "exact": true, "from": null, "at": "\\u0000"}'
     )
     assert argument_rows(arguments, 1000) == [
         Argument("query", "<b>sky</b>", is_json=False),

@@ -9,6 +9,15 @@ that were encoded again are returned as images.
 """
 
 from .reading import read, stop
-from .results import Document, Limits, Picture, Scan, Unreadable
+from .results import Document, Limits, Picture, ReadableLater, Scan, Unreadable
 
-__all__ = ["Document", "Limits", "Picture", "Scan", "Unreadable", "read", "stop"]
+__all__ = [
+    "Document",
+    "Limits",
+    "Picture",
+    "ReadableLater",
+    "Scan",
+    "Unreadable",
+    "read",
+    "stop",
+]

@@ -1,11 +1,8 @@
 """The sentences for files that are not read."""
 
-from .results import Unreadable
+from .results import ReadableLater, Unreadable
 
-READABLE = (
-    "Images (PNG, JPEG, WebP, GIF), PDF, Word (.docx), PowerPoint (.pptx), Excel (.xlsx),"
-    " OpenDocument, CSV, HTML and text files can be read."
-)
+READABLE = "Attach a PDF, an image, an Office document or a text file instead."
 
 
 def empty() -> Unreadable:
@@ -83,5 +80,5 @@ def no_sandbox() -> Unreadable:
     return Unreadable("This server cannot read files safely. Ask your administrator to look at it.")
 
 
-def no_process() -> Unreadable:
-    return Unreadable("This file could not be read because the server is too busy. Try again.")
+def no_process() -> ReadableLater:
+    return ReadableLater("This file could not be read because the server is too busy. Try again.")

@@ -52,3 +52,7 @@ Result = Document | Picture | Scan
 
 class Unreadable(Exception):
     """A file was not read. Its text is a sentence for the person who attached the file."""
+
+
+class ReadableLater(Unreadable):
+    """A file was not read because of the server, so reading it again can help."""

@@ -23,7 +23,7 @@ from chatapp import documents
 from chatapp.concurrency.fair_threads import FairThreads
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
 from chatapp.db.retry import retry_on_integrity_error
-from chatapp.documents import Document, Limits, Picture, Scan, Unreadable
+from chatapp.documents import Document, Limits, Picture, ReadableLater, Scan, Unreadable
 from chatapp.models import Attachment, FileContent, PageImage, StoredFile
 from chatapp.models.files import storage
 from chatapp.realtime.worker import worker
@@ -120,6 +120,9 @@ def _read_and_store(attachment: Attachment) -> None:
             opened = cast(BufferedIOBase, file)
             _join_parts(attachment, opened)
             _make_ready(attachment, opened)
+    except ReadableLater as later:
+        _fail(attachment, str(later))
+        return
     except Unreadable as unreadable:
         if _is_stopping.is_set():
             return

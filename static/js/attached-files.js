@@ -9,6 +9,8 @@ import { say } from "./page.js";
 import "./upload-chips.js";
 import { begin } from "./uploads.js";
 
+const MOST_NAMES = 10; // of refused files that are listed
+
 // Announces the files, in order, and uploads them. Resolves when they have chips, to whether all were
 // taken.
 export async function upload(files, arriving) {
@@ -31,4 +33,6 @@ function stopped({ name, size }) {
 }
 
 const listed = (names) =>
-  names.length > 3 ? `${names.slice(0, 2).join(", ")} and ${names.length - 2} more` : names.join(", ");
+  names.length > MOST_NAMES
+    ? `${names.slice(0, MOST_NAMES - 1).join(", ")} and ${names.length - MOST_NAMES + 1} more`
+    : names.join(", ");

@@ -49,9 +49,11 @@ async function take(chip, request) {
   refresh();
 }
 
+const isFailed = ({ dataset }) => dataset.state === "failed";
+
 // Moves the focus to the next chip's button, or to the message box.
 export function removeChip(chip) {
-  const all = chips();
+  const all = chips().sort((a, b) => isFailed(b) - isFailed(a)); // as they are shown
   const next = all[all.indexOf(chip) + 1] ?? all[all.indexOf(chip) - 1];
   if (chip.contains(document.activeElement)) (next?.querySelector("[data-removes]") ?? box()).focus();
   return take(chip, remove(chip.dataset.file));

@@ -2,7 +2,8 @@
 // what is removed. The server draws the draft.
 
 import { post } from "./file-requests.js";
-import { begin, remove, start, uploads } from "./uploads.js";
+import { showProblem } from "./failed-chips.js";
+import { begin, canRetry, remove, start, uploads } from "./uploads.js";
 
 const FAILED = "The files couldn't be attached. Try again in a moment.";
 const WAIT = "Wait until all files have been read, or remove them, then save.";
@@ -43,16 +44,14 @@ function show(html) {
   const focused = document.activeElement.closest?.(".chip")?.id;
   const before = unread().length;
   draft.innerHTML = html;
-  for (const [id, { problem: why }] of uploads) if (why) fail(id, why);
+  for (const [id, upload] of uploads) if (upload.problem) fail(id, upload);
   if (focused) document.getElementById(focused)?.querySelector("button")?.focus();
   if (before && !unread().length) status.textContent = "All files have been read.";
 }
 
-function fail(id, why) {
+function fail(id, upload) {
   const chip = document.getElementById(`file-${id}`);
-  if (!chip) return;
-  chip.dataset.state = "failed";
-  chip.querySelector(".chip-problem").textContent = why;
+  if (chip) showProblem(chip, upload.problem, canRetry(upload));
 }
 
 async function attach(files) {

@@ -1,7 +1,8 @@
 // Draws in the chips how far the uploads of this tab are, and which ones no tab runs any more.
 
 import { chips } from "./attachments.js";
-import { lockOf, uploads } from "./uploads.js";
+import { showProblem } from "./failed-chips.js";
+import { canRetry, lockOf, uploads } from "./uploads.js";
 
 const INTERRUPTED = "The upload was interrupted. Attach the file again to go on.";
 const SOON = 1000; // ms; by then, the tab that began an upload holds its lock
@@ -17,8 +18,8 @@ function draw() {
     if (upload) chip.querySelector("progress").value = upload.received;
     if (!upload && !isOrphan) check(id);
     chip.toggleAttribute("data-orphan", isOrphan);
-    chip.querySelector(".chip-problem").textContent = upload?.problem || (isOrphan ? INTERRUPTED : "");
-    chip.dataset.state = upload?.problem || isOrphan ? "failed" : "uploading";
+    const problem = upload?.problem || (isOrphan ? INTERRUPTED : "");
+    showProblem(chip, problem, Boolean(upload?.problem) && canRetry(upload));
     isChanged ||= chip.dataset.state !== state;
   }
   if (isChanged) document.dispatchEvent(new Event("chat:files"));

@@ -11,6 +11,9 @@ export const uploads = new Map(); // id → {file, part, received, problem, abor
 const queue = [];
 let running = 0;
 
+// Whether a failed upload may succeed when it is tried again.
+export const canRetry = ({ problem }) => problem !== UNREADABLE;
+
 const changed = () => document.dispatchEvent(new Event("chat:upload"));
 
 // Announces a file and uploads it. `place` says which draft it is for, and which upload it may resume.

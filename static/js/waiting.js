@@ -26,9 +26,15 @@ const unread = () => chips().filter(({ dataset }) => ["uploading", "reading"].in
 export const awaitsFiles = () => arrivingHere().length + unread().length > 0;
 
 function problem() {
-  const failed = chips().find(({ dataset }) => dataset.state === "failed");
-  if (failed) return `“${nameOf(failed)}” can't be sent. Remove it or try again, then send.`;
+  const failed = chips().filter(({ dataset }) => dataset.state === "failed");
+  if (failed.length) return `${failedWords(failed)}, then send.`;
   return document.getElementById("files-cost").dataset.refuses ?? "";
+}
+
+function failedWords(failed) {
+  const canRetry = failed.some((chip) => chip.querySelector("[data-retries]:not([hidden])"));
+  const [files, them] = failed.length === 1 ? [`“${nameOf(failed[0])}”`, "it"] : [`${failed.length} files`, "them"];
+  return `${files} can't be sent. Remove ${them}${canRetry ? " or try again" : ""}`;
 }
 
 // Whether the prompt can't be sent now. If it only has to wait, sends it later.

@@ -270,13 +270,32 @@ def test_a_file_that_cannot_be_read_says_why_and_blocks_until_it_is_removed(
     attach(tab, file("program.bin", b"\x00\xff\xfe\x80" * 10))
     expect_state(tab, "program.bin", "failed")
     tab.ask("What is this?")
-    expect(tab.problem).to_contain_text("“program.bin” can't be sent. Remove it or try again")
+    expect(tab.problem).to_contain_text("“program.bin” can't be sent. Remove it, then send.")
     assert not upstream.chat_requests
     button(tab, "Remove program.bin").click()
     expect(chips(tab)).to_have_count(0)
     tab.message.press("Enter")
     tab.expect_ending("complete")
     assert content(upstream) == "What is this?"
+
+
+@pytest.mark.thorough
+def test_all_files_that_failed_are_seen_at_once(sit_down: SitDown, alice: Person, tab: Tab) -> None:
+    phone = sit_down(alice, phone={"width": 390, "height": 844}).open()
+    readable = [file(f"{number}.txt", f"Number {number}") for number in range(15)]
+    broken = [file(f"{number}.zip", b"PK\x03\x04" + bytes(30)) for number in range(5)]
+    attach(phone, *readable, *broken)
+    expect(phone.page.locator(".chip[data-state=failed]")).to_have_count(5)
+    expect(phone.page.locator(".chip[data-state=ready]")).to_have_count(15)
+    for place in (phone, tab):
+        for number in range(5):
+            failed = chip(place, f"{number}.zip")
+            expect(failed.locator(".chip-problem")).to_be_in_viewport(ratio=1)
+            expect(failed.get_by_role("button", name="Remove")).to_be_in_viewport(ratio=1)
+            expect(failed.get_by_role("button", name="Try again")).to_have_count(0)
+    expect(phone.message).to_be_in_viewport(ratio=1)
+    phone.page.get_by_role("button", name="Send").tap()
+    expect(phone.problem).to_contain_text("5 files can't be sent. Remove them, then send.")
 
 
 def test_an_upload_goes_on_after_a_reload_when_the_file_is_attached_again(tab: Tab) -> None:

@@ -119,8 +119,8 @@ def test_binary_is_refused_and_the_sentence_names_what_is_read(
     read: Reader, content: bytes
 ) -> None:
     assert read.refusal(content, "notes.txt") == (
-        "Files of this kind cannot be read. Images (PNG, JPEG, WebP, GIF), PDF, Word (.docx),"
-        " PowerPoint (.pptx), Excel (.xlsx), OpenDocument, CSV, HTML and text files can be read."
+        "Files of this kind cannot be read."
+        " Attach a PDF, an image, an Office document or a text file instead."
     )
 
 

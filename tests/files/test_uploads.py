@@ -1,9 +1,14 @@
 """Uploads: a file arrives in parts, is read, and waits in the draft."""
 
+from typing import NoReturn
+
 import pytest
 from django.test import Client
 
+from chatapp import documents
+from chatapp.documents import refusals
 from chatapp.models import Attachment
+from chatapp.models.refusals import Refused
 from tests.support.attaching import send_part, upload
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +40,33 @@ def test_a_file_that_cannot_be_read_says_why(alices: Client) -> None:
     attachment = upload(alices, "program", b"\x00\xff\xfe\x80" * 10)
     assert attachment.state == Attachment.State.FAILED
     assert attachment.problem
-    assert attachment.problem in alices.get("/files/draft/").content.decode()
+    draft = alices.get("/files/draft/").content.decode()
+    assert attachment.problem in draft
+    assert "Try again" not in draft
+    with pytest.raises(Refused, match="could not be read"):
+        attachment.check_ready()
+
+
+def test_a_file_that_a_busy_server_could_not_read_can_be_tried_again(
+    alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise refusals.no_process()
+
+    with monkeypatch.context() as busy:
+        busy.setattr(documents, "read", refuse)
+        attachment = upload(alices, "notes.txt", b"One")
+    assert attachment.state == Attachment.State.FAILED
+    assert "Try again: notes.txt" in alices.get("/files/draft/").content.decode()
+    assert alices.post(f"/files/{attachment.pk}/retry/").status_code == 204
+    attachment.refresh_from_db()
+    attachment.check_ready()
+
+
+def test_a_file_that_is_not_read_yet_has_not_failed(alices: Client) -> None:
+    told = alices.post("/files/", {"name": "a.txt", "size": 10}).json()
+    with pytest.raises(Refused, match="not ready yet"):
+        Attachment.objects.get(pk=told["id"]).check_ready()
 
 
 def test_a_file_over_the_limit_is_refused_with_the_limit(alices: Client) -> None:

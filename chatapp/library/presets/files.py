@@ -7,12 +7,11 @@ from uuid import UUID, uuid4
 from django import forms
 from django.conf import settings
 
-from chatapp.models import Attachment, FileSet, Preset, PresetFile, Refused, User
+from chatapp.models import FileSet, Preset, PresetFile, Refused, User
 from chatapp.models.files.attachments import AttachmentQuerySet
 from chatapp.models.library.file_sets import check_room
 
 GONE = "A file of this preset is no longer there. Look at its files, then save again."
-NOT_READY = "“{}” is not ready yet. Wait until it has been read, or remove it."
 TOO_MANY = "A preset can have {} files at most, and this one would have {}. Remove some."
 
 
@@ -59,8 +58,7 @@ class FilesForm(forms.Form):
         """
         drafted = list(self.drafted.select_for_update(of=("self",)))
         for one in drafted:
-            if one.state != Attachment.State.READY:
-                raise Refused(NOT_READY.format(one.name))
+            one.check_ready()
         files = [*self.shown, *map(PresetFile.from_draft, drafted)]
         if len(files) > (most := settings.CHATAPP_FILES_PER_MESSAGE):
             raise Refused(TOO_MANY.format(most, len(files)))

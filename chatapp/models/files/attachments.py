@@ -32,7 +32,8 @@ UNREAD_KEPT = timedelta(days=7)  # how long a draft keeps a file that could not 
 MAX_CHOICES = 50  # of last pages, in `pages_and_tokens`
 
 INTERRUPTED = "The server was restarted while it read this file. Try again."
-NOT_READY = "“{}” is not ready to be sent yet. Wait until it has been read, or remove it."
+NOT_READY = "“{}” is not ready yet. Wait until it has been read, or remove it."
+NOT_READ = "“{}” could not be read. Remove it first."
 MAX_NAME_LENGTH = 120
 SUFFIX = ".txt"
 
@@ -111,8 +112,7 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         if len(found) < len(set(ids)):
             raise Refused(GONE)
         for attachment in found.values():
-            if attachment.state != Attachment.State.READY:
-                raise Refused(NOT_READY.format(attachment.name))
+            attachment.check_ready()
         return [found[pk] for pk in dict.fromkeys(ids)]
 
 
@@ -179,6 +179,13 @@ class Attachment(models.Model):
             return 0, 0
         count = self.content.page_count
         return self.first_page or min(1, count), min(self.last_page or count, count)
+
+    def check_ready(self) -> None:
+        """Raise `Refused` if it can't be sent yet, or not at all."""
+        if self.state == self.State.FAILED:
+            raise Refused(NOT_READ.format(self.name))
+        if self.state != self.State.READY:
+            raise Refused(NOT_READY.format(self.name))
 
     def parts(self) -> list[Part]:
         """Return the content parts that a model is sent: the same for each turn."""

@@ -24,6 +24,7 @@ from chatapp.exports.reading import Chat, attachments_of, images_of
 from chatapp.models import Attachment, FileContent, Message, ReplyImage
 from chatapp.models.platform import branding
 from chatapp.rendering import fragments, pool
+from chatapp.rendering.fragments import file_icons
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.pool import HtmlOf, Typed
 from chatapp.upstream.wire.images import media_type_of
@@ -33,7 +34,7 @@ STYLES = (
     *("palette", "app", "prose", "formulas", "bubble", "files", "code", "cut-off", "highlight"),
     *("thread", "tool-calls", "tool-arguments", "reply-extras", "reply-foot", "print", "exported"),
 )
-ICONS = ("wrench", "file-text")
+ICONS = ("wrench", *file_icons.ALL)
 POLICY = (
     "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'"
 )

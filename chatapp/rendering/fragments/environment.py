@@ -30,6 +30,7 @@ from chatapp.models.platform import branding
 from chatapp.rendering.fragments import context_figures, words
 from chatapp.rendering.fragments.constants import WithConstants
 from chatapp.rendering.fragments.fallback_words import fallback_sentence
+from chatapp.rendering.fragments.file_icons import file_icon
 from chatapp.rendering.fragments.includes import WithIncludes
 from chatapp.rendering.fragments.layout import WithoutLayout
 from chatapp.rendering.fragments.tool_names import in_words, readable_name
@@ -43,6 +44,7 @@ FILTERS = (
     dollars,
     fallback_sentence,
     in_words,
+    file_icon,
     known_feedback,
     readable_name,
     words.about_file,

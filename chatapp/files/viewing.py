@@ -14,17 +14,21 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from chatapp.files.blocks import Block, Text, csv_table, split_blocks, whole_blocks_length
 from chatapp.files.readers import for_readers
 from chatapp.models import Attachment, FileContent, PresetFile
 
 AT_ONCE = 40_000  # characters
+SHEET = "Sheet"
+CSV = "text/csv"
+STRUCTURED = ("text/markdown", "text/html", "application/vnd.")  # of Office and OpenDocument files
 
 
 class Passage(NamedTuple):
     """A page of a document, or a part of a long one."""
 
-    number: int  # of the page that begins here; 0 if it began in an earlier piece
-    text: str
+    title: str  # such as "Page 3"; empty if the page began in an earlier piece
+    blocks: list[Block]
 
 
 class FromForm(forms.Form):
@@ -70,9 +74,9 @@ def _passages(content: FileContent, first: int, last: int, begin: int) -> tuple[
     """Return what to show of these pages from this position on, and where it ends."""
     starts, ends = [0, *content.page_ends], content.page_ends[:last]
     begin = min(max(begin, starts[first - 1]), ends[-1])
-    text = content.text_from(begin, min(AT_ONCE, ends[-1] - begin))
+    text = content.text_from(begin, min(_length_at_once(content, begin), ends[-1] - begin))
     if begin + len(text) < ends[-1]:
-        text = text[: _length_of_whole(text, begin, ends)]
+        text = text[: _length_of_whole(content, text, begin, ends)]
     end = begin + len(text)
 
     def found() -> Iterator[Passage]:
@@ -81,13 +85,44 @@ def _passages(content: FileContent, first: int, last: int, begin: int) -> tuple[
             at += 1
             if start < end or stop == end:
                 shown = text[max(start, begin) - begin : stop - begin]
-                yield Passage(at if start >= begin else 0, shown)
+                yield _passage(content, at if start >= begin else 0, shown)
 
     return list(found()), end
 
 
-def _length_of_whole(text: str, begin: int, ends: list[int]) -> int:
+def _length_at_once(content: FileContent, begin: int) -> int:
+    """Return how much of a text to load: of tables, which are shown in part, whole pages."""
+    page_end = next((end for end in content.page_ends if end > begin), begin)
+    return max(AT_ONCE, page_end - begin) if _is_tabular(content) else AT_ONCE
+
+
+def _length_of_whole(content: FileContent, text: str, begin: int, ends: list[int]) -> int:
     """Return the length of the whole pages in a text, or else of the whole lines, or of all."""
     before = bisect_right(ends, begin + len(text))
     page_end = ends[before - 1] - begin if before else 0
-    return page_end if page_end > 0 else text.rfind("\n") + 1 or len(text)
+    if page_end > 0:
+        return page_end
+    whole_blocks = whole_blocks_length(text) if _is_structured(content) else 0
+    return whole_blocks or text.rfind("\n") + 1 or len(text)
+
+
+def _passage(content: FileContent, number: int, text: str) -> Passage:
+    """Return what to show of a page; `number` is 0 if the page began earlier."""
+    blocks: list[Block] = [Text(text)]
+    if _is_structured(content):
+        blocks = split_blocks(text)
+    elif content.media_type == CSV and (table := csv_table(text)):
+        blocks = [table]
+    title = f"{content.unit} {number}" if content.unit and number else ""
+    if content.unit == SHEET and blocks and blocks[0].kind == "heading":
+        title = ""  # the sheet's name is the title
+    return Passage(title, blocks)
+
+
+def _is_tabular(content: FileContent) -> bool:
+    return content.unit == SHEET or content.media_type == CSV
+
+
+def _is_structured(content: FileContent) -> bool:
+    """Whether its text is Markdown: what was read of an Office file or a web page, too."""
+    return content.media_type.startswith(STRUCTURED)

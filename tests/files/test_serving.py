@@ -264,3 +264,63 @@ def test_markup_in_a_document_stays_text(
     [text] = parse(answer.content.decode()).find_all(class_="text")
     assert text.text == HOSTILE
     assert "hx-ignore" in text.attributes
+
+
+def as_read(alices: Client, name: str, texts: Sequence[str], **fields: str) -> Attachment:
+    """Return an attached document of this type, with these pages."""
+    document = paged(alices, texts)
+    FileContent.objects.filter(file=document.file).update(**fields)
+    Attachment.objects.filter(pk=document.pk).update(name=name)
+    return Attachment.objects.get(pk=document.pk)
+
+
+EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+def test_a_spreadsheet_is_shown_as_tables_below_the_names_of_its_sheets(alices: Client) -> None:
+    sheets = ["# Sales\n\n| Item | Price |\n| --- | --- |\n| a\\|b | 3 |", "# Secret (hidden)"]
+    book = as_read(alices, "book.xlsx", sheets, unit="Sheet", media_type=EXCEL)
+    [piece] = pieces(alices, book)
+    assert headings_of(piece) == ["Sales", "Secret (hidden)"]
+    assert [one.text for one in piece.find_all("th")] == ["Item", "Price"]
+    assert [one.text for one in piece.find_all("td")] == ["a|b", "3"]
+    assert texts_of(piece) == []
+
+
+def test_a_document_keeps_its_headings_and_tables(alices: Client) -> None:
+    page = "# Report\n\nPlain.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n###### Deep"
+    [piece] = pieces(alices, as_read(alices, "a.html", [page], unit="", media_type="text/html"))
+    assert (piece.find("h3").text, piece.find("h6").text) == ("Report", "Deep")
+    assert texts_of(piece) == ["Plain."]
+    assert len(piece.find_all("table")) == 1
+
+
+def test_a_csv_file_is_shown_as_a_table(alices: Client) -> None:
+    [piece] = pieces(alices, upload(alices, "a.csv", b'Name;Price\n"a\nb";3\n'))
+    assert [one.text for one in piece.find_all("td")] == ["a\nb", "3"]
+
+
+def test_a_thousand_sheets_come_in_pieces(alices: Client) -> None:
+    sheet = "# Sheet\n\n| a | b |\n| --- | --- |\n" + "| 1 | 2 |\n" * 20
+    huge = "# Huge\n\n| a |\n| --- |\n| " + "x" * 500_000 + " |"
+    sheets = [*[sheet] * 500, huge, *[sheet] * 500]
+    book = as_read(alices, "book.xlsx", sheets, unit="Sheet", media_type=EXCEL)
+    found = list(pieces(alices, book))
+    assert [heading for piece in found for heading in headings_of(piece)] == [
+        *["Sheet"] * 500,
+        "Huge",
+        *["Sheet"] * 500,
+    ]
+    assert max(len(piece.text) for piece in found) < 2 * viewing.AT_ONCE
+
+
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
+def test_markup_in_sheets_and_headings_stays_text(alices: Client, headers: dict[str, str]) -> None:
+    sheet = f"# {HOSTILE}\n\n| {HOSTILE} | b |\n| --- | --- |\n| {HOSTILE} | 2 |"
+    book = as_read(alices, "book.xlsx", [sheet, sheet], unit="Sheet", media_type=EXCEL)
+    shown = parse(alices.get(path(book, "text/"), headers=headers).content.decode())
+    assert [one.text for one in shown.find_all("h2") if one.text == HOSTILE][-2:] == [HOSTILE] * 2
+    for tag in ("th", "td"):
+        assert [one.text for one in shown.find_all(tag)][::2] == [HOSTILE] * 2
+    assert all("hx-ignore" in one.attributes for one in shown.find_all("table"))
+    assert shown.find_all("img") == []

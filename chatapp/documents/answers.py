@@ -7,7 +7,7 @@ import logging
 
 import msgspec
 
-from .results import Document, Limits, Picture, Result, Scan, Unreadable
+from .results import Document, DrawnPage, Limits, Picture, Result, Run, Scan, Unreadable
 
 logger = logging.getLogger(__name__)
 
@@ -17,6 +17,8 @@ MAX_LABEL_LENGTH = 100
 UNITS = ("Page", "Slide", "Sheet", "")
 IMAGE_SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 MAX_THUMBNAIL_BYTES = 2**20
+MAX_RUNS = 5_000  # of a page
+MAX_RUN_LENGTH = 1_000
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -25,6 +27,7 @@ class Answer(msgspec.Struct, frozen=True):
     document: Document | None = None
     picture: Picture | None = None
     scan: Scan | None = None
+    page: DrawnPage | None = None
     refusal: str = ""
     error: str = ""  # the name of the exception behind the refusal
 
@@ -33,7 +36,7 @@ class BadAnswer(ValueError):
     """The answer is none that our code gives."""
 
 
-def encoded(outcome: Result | Unreadable) -> bytes:
+def encoded(outcome: Result | DrawnPage | Unreadable) -> bytes:
     match outcome:
         case Document():
             answer = Answer(document=outcome)
@@ -41,6 +44,8 @@ def encoded(outcome: Result | Unreadable) -> bytes:
             answer = Answer(picture=outcome)
         case Scan():
             answer = Answer(scan=outcome)
+        case DrawnPage():
+            answer = Answer(page=outcome)
         case Unreadable():
             answer = Answer(refusal=str(outcome), error=type(outcome.__cause__).__name__)
     return msgspec.msgpack.encode(answer)
@@ -55,6 +60,26 @@ def max_bytes(limits: Limits) -> int:
 
 def decoded(answer: bytes, limits: Limits) -> Result | Unreadable:
     """Decode an answer. Raises `BadAnswer` if it is malformed or exceeds the limits."""
+    fields = _fields(answer)
+    if isinstance(fields, Unreadable):
+        return fields
+    result = fields.document or fields.picture or fields.scan
+    if result is None or not _is_within(result, limits):
+        raise BadAnswer("no result within the limits")
+    return result
+
+
+def decoded_page(answer: bytes, limits: Limits) -> DrawnPage | Unreadable:
+    """Do the same with the answer to a request for a page."""
+    fields = _fields(answer)
+    if isinstance(fields, Unreadable):
+        return fields
+    if fields.page is None or not _is_page(fields.page, limits):
+        raise BadAnswer("no page within the limits")
+    return fields.page
+
+
+def _fields(answer: bytes) -> Answer | Unreadable:
     try:
         fields = msgspec.msgpack.decode(answer, type=Answer)
     except msgspec.MsgspecError as error:
@@ -65,10 +90,7 @@ def decoded(answer: bytes, limits: Limits) -> Result | Unreadable:
             "A file was not read: %s", fields.error[:80] if fields.error.isidentifier() else ""
         )
         return Unreadable(fields.refusal)
-    result = fields.document or fields.picture or fields.scan
-    if result is None or not _is_within(result, limits):
-        raise BadAnswer("no result within the limits")
-    return result
+    return fields
 
 
 def _is_within(result: Result, limits: Limits) -> bool:
@@ -101,4 +123,18 @@ def _is_image(picture: Picture, limits: Limits) -> bool:
         and len(picture.thumbnail) <= MAX_THUMBNAIL_BYTES
         and 1 <= picture.width <= limits.image_side
         and 1 <= picture.height <= limits.image_side
+    )
+
+
+def _is_page(page: DrawnPage, limits: Limits) -> bool:
+    return (
+        _is_image(page.picture, limits)
+        and len(page.runs) <= MAX_RUNS
+        and all(_is_run(run, limits.image_side) for run in page.runs)
+    )
+
+
+def _is_run(run: Run, side: int) -> bool:
+    return len(run.text) <= MAX_RUN_LENGTH and all(
+        0 <= length <= side for length in (run.left, run.top, run.width, run.height)
     )

@@ -1,4 +1,4 @@
-"""Reads a file in a sandboxed subprocess of its own, and checks what comes back."""
+"""Reads a file, or draws a page of it, in a sandboxed subprocess, and checks what comes back."""
 
 import json
 import logging
@@ -8,24 +8,28 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from typing import TypeVar
 
 from . import answers, refusals
 from .labels import labelled
-from .results import Limits, Result, Unreadable
+from .results import DrawnPage, Limits, Result, Unreadable
 
 logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 START = (
     "import sys; sys.path.append(sys.argv[1]); from chatapp.documents.sandbox.child import main;"
-    " main(sys.argv[2])"
+    " main(*sys.argv[2:])"
 )
 # `Limits.seconds` is CPU time, which the kernel enforces. On busy cores it lasts longer.
 ELAPSED_PER_CPU_SECOND = 4
 CHUNK_BYTES = 2**16
+
+T = TypeVar("T")
 
 _running: set[subprocess.Popen[bytes]] = set()
 
@@ -37,18 +41,18 @@ def read(path: Path, limits: Limits, name: str = "") -> Result:
     with a sentence for the person who attached the file, and `OSError` if the file cannot be
     opened. Threads may call this at the same time.
     """
-    with path.open("rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            raise refusals.empty()
-        answer = _answer_to(file.fileno(), limits)
-    try:
-        outcome = answers.decoded(answer, limits)
-    except answers.BadAnswer as error:
-        logger.warning("A subprocess gave a bad answer to a file: %s", error)
-        raise refusals.crashed() from error
+    outcome = _outcome(path, limits, answers.decoded)
     if isinstance(outcome, Unreadable):
         raise outcome
     return labelled(outcome, name)
+
+
+def draw_page(path: Path, limits: Limits, index: int) -> DrawnPage:
+    """Return a page of a PDF, of which the first is 0. Blocks and raises as `read` does."""
+    outcome = _outcome(path, limits, answers.decoded_page, index)
+    if isinstance(outcome, Unreadable):
+        raise outcome
+    return outcome
 
 
 def stop() -> None:
@@ -58,9 +62,23 @@ def stop() -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _answer_to(file: int, limits: Limits) -> bytes:
+def _outcome(
+    path: Path, limits: Limits, decode: Callable[[bytes, Limits], T], *arguments: object
+) -> T:
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            raise refusals.empty()
+        answer = _answer_to(file.fileno(), limits, arguments)
     try:
-        process = _started(file, limits)
+        return decode(answer, limits)
+    except answers.BadAnswer as error:
+        logger.warning("A subprocess gave a bad answer to a file: %s", error)
+        raise refusals.crashed() from error
+
+
+def _answer_to(file: int, limits: Limits, arguments: Sequence[object]) -> bytes:
+    try:
+        process = _started(file, limits, arguments)
     except OSError as error:  # such as at the limit of processes
         logger.warning("Could not start a process to read a file: %s", error)
         raise refusals.no_process() from error
@@ -88,9 +106,10 @@ def _failure(status: int, limits: Limits) -> Unreadable:
     return refusals.too_slow(limits.seconds) if status == -signal.SIGXCPU else refusals.crashed()
 
 
-def _started(file: int, limits: Limits) -> subprocess.Popen[bytes]:
+def _started(file: int, limits: Limits, arguments: Sequence[object]) -> subprocess.Popen[bytes]:
+    told = [json.dumps(asdict(limits)), *map(str, arguments)]
     return subprocess.Popen(  # noqa: S603 - our own module
-        [sys.executable, "-I", "-c", START, str(ROOT), json.dumps(asdict(limits))],
+        [sys.executable, "-I", "-c", START, str(ROOT), *told],
         cwd="/",
         env={},  # ours holds secrets
         stdin=file,

@@ -50,6 +50,25 @@ class Scan:
 Result = Document | Picture | Scan
 
 
+@dataclass(frozen=True)
+class Run:
+    """Some text on one line of a page, and where it is in the page's picture, in pixels."""
+
+    text: str
+    left: int
+    top: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class DrawnPage:
+    """A page of a PDF as people see it."""
+
+    picture: Picture
+    runs: tuple[Run, ...]
+
+
 class Unreadable(Exception):
     """A file was not read. Its text is a sentence for the person who attached the file."""
 

@@ -18,4 +18,5 @@ urlpatterns = [
     path("<uuid:pk>/thumbnail/", serving.thumbnail, name="file-thumbnail"),
     path("<uuid:pk>/text/", texts.text, name="file-text"),
     path("<uuid:pk>/page/<int:position>/", serving.page_image, name="file-page"),
+    path("<uuid:pk>/drawn/<int:number>/", viewing.drawn_page, name="drawn-page"),
 ]

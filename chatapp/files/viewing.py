@@ -1,26 +1,39 @@
-"""Views that show attached files: the viewer of images, and the text of documents.
+"""Views that show attached files: the viewer of images, the text of documents, pages of PDFs.
 
 A text is sent in pieces, since a document may have millions of characters.
 """
 
+import asyncio
+import logging
+from base64 import b64encode
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future
 from typing import NamedTuple
 
 from django import forms
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from chatapp.documents import DrawnPage, Unreadable
+from chatapp.files import drawn_pages
 from chatapp.files.blocks import Block, Text, csv_table, split_blocks, whole_blocks_length
 from chatapp.files.readers import for_readers
-from chatapp.models import Attachment, FileContent, PresetFile
+from chatapp.models import Attachment, FileContent, PresetFile, User
+from chatapp.rendering.fragments.environment import draw
+
+logger = logging.getLogger(__name__)
 
 AT_ONCE = 40_000  # characters
+PAGES_AT_ONCE = 20
+MAX_DRAWING_SECONDS = 30.0  # until only the text of a page is shown
 SHEET = "Sheet"
 CSV = "text/csv"
+PDF = "application/pdf"
 STRUCTURED = ("text/markdown", "text/html", "application/vnd.")  # of Office and OpenDocument files
 
 
@@ -53,10 +66,65 @@ def text(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpRespo
         raise Http404("This file has no text.")
     form = FromForm(request.GET)
     begin = form.cleaned_data["begin"] if form.is_valid() else None
-    context = {"file": attachment, "content": content} | _piece(attachment, content, begin or 0)
-    if "HX-Request" not in request.headers:
+    is_in_dialog = "HX-Request" in request.headers
+    piece: dict[str, object] = {"images": [], "drawn": [], "passages": [], "more": None}
+    if is_in_dialog and _is_drawn(request, attachment, content):
+        piece |= _drawn_piece(attachment, content, begin or 0)
+    else:
+        piece |= _piece(attachment, content, begin or 0)
+    context = {"file": attachment, "content": content} | piece
+    if not is_in_dialog:
         return render(request, "files/text.html", context)
     return render(request, "files/_document.html" if begin is None else "files/_text.html", context)
+
+
+@for_readers
+def drawn_page(
+    request: HttpRequest, attachment: Attachment | PresetFile, number: int
+) -> HttpResponseBase:
+    """A page of a PDF as people see it; only its text if it can't be drawn."""
+    file, content = attachment.file, attachment.content
+    first, last = attachment.page_range
+    if not (file and content and _is_drawn(request, attachment, content)):
+        raise Http404("This file is not drawn.")
+    if not first <= number <= last:
+        raise Http404("This page is not sent.")
+    begin, end = [0, *content.page_ends][number - 1 : number + 1]
+    context = {"number": number, "text": content.text_from(begin, end - begin)}
+    assert isinstance(request.user, User)
+    drawing = drawn_pages.drawn_page(file, number - 1, request.user.pk)
+    return StreamingHttpResponse(_drawn_html(drawing, context))
+
+
+async def _drawn_html(
+    drawing: "Future[DrawnPage]", context: dict[str, object]
+) -> AsyncIterator[bytes]:
+    try:
+        page = await asyncio.wait_for(asyncio.wrap_future(drawing), MAX_DRAWING_SECONDS)
+        data = await asyncio.to_thread(b64encode, page.picture.data)
+        context = {"page": page, "data": data.decode()} | context
+    except (Unreadable, OSError) as error:  # or it takes too long
+        logger.warning("A page of a PDF was not drawn: %s", error)
+        context = {"page": None} | context
+    html = await asyncio.to_thread(draw, "files/_drawn_page.html", context)
+    yield html.encode()
+
+
+def _is_drawn(request: HttpRequest, file: Attachment | PresetFile, content: FileContent) -> bool:
+    """Whether the reader sees the pages of a file: its owner does, reviewers read its text."""
+    is_own = isinstance(file, Attachment) and file.user_id == request.user.pk
+    is_text = content.kind == FileContent.Kind.DOCUMENT
+    return is_own and is_text and content.media_type == PDF
+
+
+def _drawn_piece(
+    attachment: Attachment | PresetFile, content: FileContent, begin: int
+) -> dict[str, object]:
+    first, last = attachment.page_range
+    start = max(bisect_right(content.page_ends, begin) + 1, first)
+    end = min(start + PAGES_AT_ONCE - 1, last)
+    more = content.page_ends[end - 1] if end < last else None
+    return {"drawn": range(start, end + 1), "more": more}
 
 
 def _piece(
@@ -64,10 +132,10 @@ def _piece(
 ) -> dict[str, object]:
     first, last = attachment.page_range
     if content.kind == FileContent.Kind.SCAN:
-        return {"images": content.page_images.all()[first - 1 : last], "passages": [], "more": None}
+        return {"images": content.page_images.all()[first - 1 : last]}
     passages, end = _passages(content, first, last, begin)
     more = end if end < content.page_ends[last - 1] else None
-    return {"images": [], "passages": passages, "more": more}
+    return {"passages": passages, "more": more}
 
 
 def _passages(content: FileContent, first: int, last: int, begin: int) -> tuple[list[Passage], int]:

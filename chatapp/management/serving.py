@@ -19,7 +19,7 @@ from django.db import connection
 from chatapp import metrics
 from chatapp.accounts.setup_link import setup_link
 from chatapp.db.locks import only_one_process
-from chatapp.files import reading
+from chatapp.files import drawn_pages, reading
 from chatapp.management import stored_secrets
 from chatapp.management.sentences import in_sentences
 from chatapp.management.supervisor import WorkerSlot
@@ -205,5 +205,6 @@ class Serving:
         except Exception:  # the process must end in any case
             logger.exception("The process could not shut down cleanly")
         pool.shut_down()
+        drawn_pages.shut_down()
         reading.shut_down()
         self._server.stop()

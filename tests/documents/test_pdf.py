@@ -1,7 +1,13 @@
 """PDFs: their text, or pictures of their pages if they have none."""
 
+import io
+from pathlib import Path
+
 import pytest
 
+from chatapp import documents
+from chatapp.documents import DrawnPage, Limits, Run, Unreadable, answers
+from chatapp.documents.formats import pdf
 from tests.documents import files
 from tests.documents.conftest import Reader
 
@@ -84,3 +90,64 @@ def test_a_million_pages_are_refused_at_once(read: Reader, kids: bytes) -> None:
 def test_too_much_text_is_refused_and_never_cut(read: Reader) -> None:
     said = read.refusal(files.pdf(["a" * 60, "b" * 60]), characters=100)
     assert said == "This file has more than 100 characters of text, the limit for a file."
+
+
+TWO_COLUMNS = "one two          far\nthree"
+DRAWN = Limits(image_side=842)  # a pixel for each of its points
+
+
+@pytest.mark.parametrize(
+    ("turned", "size", "places"),
+    [
+        (b"", (595, 842), [(50, 32), (113, 32), (50, 44)]),
+        (b"/Rotate 90 ", (842, 595), [(786, 50), (798, 50), (798, 113)]),
+    ],
+)
+def test_a_page_is_drawn_with_the_places_of_its_text(
+    turned: bytes, size: tuple[int, int], places: list[tuple[int, int]]
+) -> None:
+    content = files.pdf([TWO_COLUMNS]).replace(b"/MediaBox", turned + b"/MediaBox")
+    page = pdf.draw_page(io.BytesIO(content), DRAWN, 0)
+    assert files.opened(page.picture.data).size == size
+    assert sorted(run.text for run in page.runs) == ["far", "one two", "three"]
+    for run, (left, top) in zip(
+        sorted(page.runs, key=lambda run: (run.left, run.top)), sorted(places), strict=True
+    ):
+        assert (run.left, run.top) == pytest.approx((left, top), abs=6)
+
+
+def test_what_is_told_of_a_page_is_bounded() -> None:
+    page = pdf.draw_page(io.BytesIO(files.pdf(["\n".join(["x " * 200] * 200)])), DRAWN, 0)
+    assert 0 < sum(len(run.text) for run in page.runs) <= 20_000
+    assert all(0 <= run.left + run.width <= 595 for run in page.runs)
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        (Run("x", -1, 0, 1, 1),),
+        (Run("x", 0, 0, 843, 1),),
+        (Run("x" * 1_001, 0, 0, 1, 1),),
+        (Run("x", 0, 0, 1, 1),) * 5_001,
+    ],
+)
+def test_an_answer_with_other_places_is_refused(runs: tuple[Run, ...]) -> None:
+    page = pdf.draw_page(io.BytesIO(files.pdf(["one"])), DRAWN, 0)
+    assert answers.decoded_page(answers.encoded(page), DRAWN) == page
+    with pytest.raises(answers.BadAnswer):
+        answers.decoded_page(answers.encoded(DrawnPage(page.picture, runs)), DRAWN)
+    with pytest.raises(answers.BadAnswer):
+        answers.decoded_page(answers.encoded(page.picture), DRAWN)
+
+
+@pytest.mark.server
+def test_the_sandbox_draws_a_page_as_this_process_does(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(files.pdf(["one", "two"]))
+    with path.open("rb") as file:
+        assert documents.draw_page(path, DRAWN, 1) == pdf.draw_page(file, DRAWN, 1)
+    with pytest.raises(Unreadable):
+        documents.draw_page(path, DRAWN, 2)
+    path.write_bytes(files.word())
+    with pytest.raises(Unreadable):
+        documents.draw_page(path, DRAWN, 0)

@@ -129,6 +129,7 @@ TABLE = {
     "files/viewer/": MEMBERS,
     **{f"files/<uuid:pk>/{what}": READABLE for what in ("", "image/", "thumbnail/", "text/")},
     "files/<uuid:pk>/page/<int:position>/": READABLE,
+    "files/<uuid:pk>/drawn/<int:number>/": "in 404 404 404 404 404 404",  # her document is no PDF
     **{f"files/<uuid:pk>/{act}/": POSTED for act in ("part", "retry", "remove", "pages")},
     "files/<uuid:pk>/describe/": POSTED,
     "replies/<uuid:pk>/confidence/": OWNER,

@@ -1,4 +1,7 @@
-"""PDF: the text of each page, or pictures of the pages if (almost) none of them has text."""
+"""PDF: the text of each page, or pictures of the pages if (almost) none of them has text.
+
+A page can also be drawn, with the places of its text.
+"""
 
 import encodings.utf_16_le  # noqa: F401 - PDFium's strings
 from collections.abc import Iterator
@@ -8,10 +11,11 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from chatapp.documents import refusals
-from chatapp.documents.results import Document, Limits, Picture, Scan
+from chatapp.documents.results import Document, DrawnPage, Limits, Picture, Scan
 
 from . import images, right_to_left
 from .pages import Pages
+from .text_runs import text_runs
 
 KIND = "PDF"
 MEDIA_TYPE = "application/pdf"
@@ -34,6 +38,13 @@ def read(file: BinaryIO, limits: Limits) -> Document | Scan:
     return Document(MEDIA_TYPE, KIND, "Page", pages.whole(KIND))
 
 
+def draw_page(file: BinaryIO, limits: Limits, index: int) -> DrawnPage:
+    """Return a page as people see it; the first is 0."""
+    page = _page(_opened(file), index)
+    picture = _drawn(page, limits, images.PNG)
+    return DrawnPage(picture, tuple(text_runs(page, picture.width, picture.height)))
+
+
 def _opened(file: BinaryIO) -> pypdfium2.PdfDocument:
     try:
         return pypdfium2.PdfDocument(file.read())
@@ -48,12 +59,7 @@ def _text(document: pypdfium2.PdfDocument, index: int) -> str:
     PDFium joins a word that is hyphenated at a line's end with U+0002, which `cleaned` removes.
     """
     try:
-        page = document[index]
-        if document.get_formtype() != pdfium.FORMTYPE_NONE:
-            # What people filled in becomes content of the page, which has to be loaded again.
-            pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
-            page.close()
-            page = document[index]
+        page = _page(document, index)
         text = page.get_textpage()
         found: str = text.get_text_bounded()
         if right_to_left.has_letters(found):
@@ -63,6 +69,16 @@ def _text(document: pypdfium2.PdfDocument, index: int) -> str:
     text.close()
     page.close()
     return found.strip()
+
+
+def _page(document: pypdfium2.PdfDocument, index: int) -> pypdfium2.PdfPage:
+    page = document[index]
+    if document.get_formtype() != pdfium.FORMTYPE_NONE:
+        # What people filled in becomes content of the page, which has to be loaded again.
+        pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
+        page.close()
+        page = document[index]
+    return page
 
 
 def _placed(text: pypdfium2.PdfTextPage) -> Iterator[right_to_left.Placed]:
@@ -91,7 +107,12 @@ def _has_content(document: pypdfium2.PdfDocument, index: int) -> bool:
 
 def _picture(document: pypdfium2.PdfDocument, index: int, limits: Limits) -> Picture:
     page = document[index]
+    picture = _drawn(page, limits, images.JPEG)
+    page.close()
+    return picture
+
+
+def _drawn(page: pypdfium2.PdfPage, limits: Limits, format_: str) -> Picture:
     scale = min(limits.image_side / max(*page.get_size(), 1.0), MAX_SCALE)
     image = page.render(scale=scale, rev_byteorder=True).to_pil()
-    page.close()
-    return images.encoded(image, limits.image_side, images.JPEG)
+    return images.encoded(image, limits.image_side, format_)

@@ -1,0 +1,107 @@
+"""Pages of attached PDFs as people see them: pictures, with text that can be selected.
+
+Each is drawn in the sandbox when somebody looks at it. The last ones are kept in memory, and none
+is stored, so there is nothing to erase with the file.
+"""
+
+import tempfile
+from collections import OrderedDict
+from concurrent.futures import Future
+from functools import partial
+from itertools import count
+from pathlib import Path
+from shutil import copyfileobj
+from threading import Lock
+
+from django.conf import settings
+
+from chatapp import documents
+from chatapp.concurrency.fair_threads import FairThreads
+from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
+from chatapp.documents import DrawnPage, Limits
+from chatapp.models import StoredFile
+from chatapp.models.files import storage
+
+AT_ONCE = 2
+SECONDS_PER_HOUR = 300.0  # of drawing, for each person
+LIMITS = Limits(image_side=1_600, seconds=10.0)
+KEPT_BYTES = 16 * 2**20
+
+threads = FairThreads(
+    AT_ONCE,
+    "drawing",
+    TokenBuckets(partial(TokenBucket, SECONDS_PER_HOUR / 3600, SECONDS_PER_HOUR)),
+)
+_requests = count()
+
+
+class PageCache:
+    """The last pages that were drawn, up to a total size, by file and index."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._size = most, 0
+        self._pages: OrderedDict[tuple[int, int], DrawnPage] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: tuple[int, int]) -> DrawnPage | None:
+        with self._lock:
+            if key in self._pages:
+                self._pages.move_to_end(key)
+            return self._pages.get(key)
+
+    def add(self, key: tuple[int, int], page: DrawnPage) -> None:
+        with self._lock:
+            if former := self._pages.pop(key, None):
+                self._size -= _size_of(former)
+            self._pages[key] = page
+            self._size += _size_of(page)
+            while self._size > self._most:
+                self._size -= _size_of(self._pages.popitem(last=False)[1])
+
+
+def _size_of(page: DrawnPage) -> int:
+    return len(page.picture.data) + sum(len(run.text) for run in page.runs)
+
+
+kept = PageCache(KEPT_BYTES)
+
+
+def drawn_page(file: StoredFile, index: int, person: int) -> "Future[DrawnPage]":
+    """Draw a page of a person's PDF soon; the first is 0.
+
+    The result raises `Unreadable`, and `OSError` if the storage fails.
+    """
+    result: Future[DrawnPage] = Future()
+    if page := kept.get((file.pk, index)):
+        result.set_result(page)
+    else:
+        # The page that somebody has scrolled to last comes first.
+        threads.submit(person, -next(_requests), partial(_draw, file, index, result))
+    return result
+
+
+def shut_down() -> None:
+    """Draw nothing more."""
+    threads.stop()
+
+
+def _draw(file: StoredFile, index: int, result: "Future[DrawnPage]") -> None:
+    if not result.set_running_or_notify_cancel():
+        return
+    try:
+        page = _draw_now(file, index)
+    except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
+        result.set_exception(error)
+    else:
+        kept.add((file.pk, index), page)
+        result.set_result(page)
+
+
+def _draw_now(file: StoredFile, index: int) -> DrawnPage:
+    with tempfile.TemporaryFile(dir=settings.DATA_DIR) as copy:
+        with storage.open_file(file.name) as stored:
+            copyfileobj(stored, copy)
+        copy.flush()
+        copy.seek(0)
+        path = Path(f"/dev/fd/{copy.fileno()}")
+        return documents.draw_page(path, LIMITS, index)

@@ -33,8 +33,7 @@ export function takeSettings(settings = {}) {
   if (own.settings_of) document.getElementById("settings-opener").click(); // they are of one model
 }
 
-// Sets fields, adding hidden ones for those that are not there. A person who may not read the preset has only
-// that of the tools.
+// Sets the fields of a draft. A person who may not read the preset has only that of the tools.
 function write(values) {
   const isReadable = holder().querySelector("[name=web_search]") !== null;
   for (const [name, value] of Object.entries(values)) {
@@ -43,6 +42,7 @@ function write(values) {
   touched();
 }
 
+// Sets a field, adding a hidden one if it is not there.
 export function set(name, value) {
   if (!fields().some((one) => one.name === name)) {
     holder().append(Object.assign(document.createElement("input"), { type: "hidden", name }));

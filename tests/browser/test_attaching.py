@@ -154,6 +154,19 @@ def test_files_are_pasted_and_dropped_and_a_dragged_text_is_left_to_the_browser(
         expect(opens).to_be_focused()
 
 
+def test_the_pages_of_a_pdf_are_shown_with_text_that_can_be_selected(tab: Tab) -> None:
+    attach(tab, file("report.pdf", pdf(["Sales fell", "Costs rose"])))
+    chip(tab, "report.pdf").get_by_role("link", name="Open report.pdf").click()
+    dialog = tab.page.get_by_role("dialog", name="report.pdf")
+    for text in ("Sales fell", "Costs rose"):
+        dialog.get_by_role("heading", name="Page").last.scroll_into_view_if_needed()
+        line = dialog.locator("svg text", has_text=text)
+        expect(line).to_have_count(1)
+        line.evaluate("line => getSelection().selectAllChildren(line)")
+        assert tab.page.evaluate("getSelection().toString()") == text
+    expect_accessible(tab.page)
+
+
 @pytest.mark.thorough
 def test_twenty_files_are_attached_at_once_and_the_next_is_refused(desk: Desk, tab: Tab) -> None:
     desk.expect_error("422")

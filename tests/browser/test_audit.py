@@ -83,3 +83,32 @@ def test_what_a_person_did_last_week_is_found_by_part_of_their_name(
     expect(events.get_by_role("listitem")).to_have_count(1)
     expect(events).to_contain_text(f"{alice.username} viewed the list of chats")
     expect_accessible(page)
+
+
+LONG = """
+from django.db import transaction
+from chatapp.models import User, audit
+olive = User.objects.get(username="olive")
+change = {"a_setting_with_a_rather_long_name": "w" * 900, "models": {"k" * 120: "v" * 300}}
+with transaction.atomic():
+    audit.record("limit.changed", actor=olive, about=olive,
+                 detail={"before": change, "after": change | {"models": [1] * 200}, "k" * 80: "x"})
+"""
+SCROLLING = """() => [document.documentElement, ...document.querySelectorAll("main *")]
+  .filter((one) => one.scrollWidth > one.clientWidth + 1)
+  .filter((one) => getComputedStyle(one).overflowX === "auto" || !one.parentElement)
+  .map((one) => one.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.thorough
+def test_nothing_scrolls_sideways_for_long_values(
+    sit_down: SitDown, site: Site, server: Server
+) -> None:
+    server.run(LONG)
+    for width in (1280, 390):
+        page = sit_down(site.olive, viewport={"width": width, "height": 800}).context.new_page()
+        page.goto(f"{server.url}/audit/")
+        changed = page.get_by_role("listitem").filter(has_text="olive changed the limit").first
+        changed.get_by_text("Details").click()
+        expect(changed.get_by_role("table")).to_be_visible()
+        assert page.evaluate(SCROLLING) == []

@@ -27,8 +27,8 @@ def argument_rows(arguments: str, most_characters: int) -> Sequence[Argument]:
     """
     if len(arguments) > most_characters:
         return ()
-    values = parsed_arguments(arguments)[0] or {}
-    if len(values) > MAX_ROWS or not _is_shallow(values, MAX_DEPTH + 1):
+    values = parsed_arguments(arguments)[0]
+    if not values or len(values) > MAX_ROWS or not _is_shallow(values, MAX_DEPTH + 1):
         return ()
     rows = [_row(name, value) for name, value in values.items()]
     return rows if sum(len(row.value) for row in rows) <= most_characters else ()

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 # As `name_for_model` in chatapp/tools makes them: the server, "__", its own name of the tool.
 _FORM = re.compile(r"(?:(?P<server>[a-z0-9]+(?:-[a-z0-9]+)*)__)?(?P<tool>[A-Za-z0-9_.-]+)")
@@ -18,6 +19,7 @@ class ReadableName:
     identifier: str = ""  # the name for models; empty if `words` is that, which may be any text
 
 
+@lru_cache(maxsize=256)  # each change of a call draws it again
 def readable_name(name: str) -> ReadableName:
     """Return `wiki__search_pages` as "Search pages" of "Wiki".
 

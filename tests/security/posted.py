@@ -112,7 +112,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "new_password1": NEW,
         "new_password2": NEW,
     },
-    "accounts/profile/": {"first_name": "Alice"},
+    "accounts/profile/": {"first_name": "Alice", "email": "alice@example.org"},
     "accounts/tokens/": {"name": "New", "scopes": "chat", "days": "7"},
     "preferences/": {"finishes_replies": "on"},
     "accounts/reauthenticate/": {"password": PASSWORD},

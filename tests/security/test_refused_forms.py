@@ -35,7 +35,8 @@ class Form:
     @property
     def is_swapped(self) -> bool:
         """Whether the page stays when it is sent."""
-        return "hx-post" in self.element.attributes
+        said = self.element.attributes
+        return "hx-post" in said or "data-answers" in said
 
     @property
     def typed_in(self) -> list[str]:
@@ -68,7 +69,9 @@ def fields_in(element: Element) -> list[Element]:
     return [
         one
         for one in element.find_all("input") + element.find_all("textarea")
-        if "name" in one.attributes and one.attributes.get("type", "text") in TYPED_IN
+        if "name" in one.attributes
+        and "disabled" not in one.attributes
+        and one.attributes.get("type", "text") in TYPED_IN
     ]
 
 

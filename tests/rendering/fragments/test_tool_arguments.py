@@ -14,7 +14,7 @@ def test_each_argument_has_a_row_with_its_value() -> None:
         '{"q": "<b>sky</b>", "pages": [1, 2.5], "exact": true, "from": null, "at": "\\u0000"}'
     )
     assert argument_rows(arguments, 1000) == [
-        Argument("query", "<b>sky</b>", is_json=False),
+        Argument("q", "<b>sky</b>", is_json=False),
         Argument("pages", "[\n  1,\n  2.5\n]", is_json=True),
         Argument("exact", "true", is_json=True),
         Argument("from", "null", is_json=True),

@@ -148,7 +148,8 @@ async def test_the_page_shows_models_tools_and_failures(
     assert "It was refused on" in text
     assert "128k context" in text
     assert found.find("a", href=f"/settings/tools/{wiki.pk}/").text == "wiki"
-    rows = [[cell.text for cell in row.find_all("td")[1:]] for row in found.find_all("tbody tr")]
+    failures = found.find("section", aria_labelledby="failures").find_all("tbody tr")
+    rows = [[cell.text for cell in row.find_all("td")[1:]] for row in failures]
     assert sorted(rows) == [
         ["It refused its key.", "3"],
         ["It sent a response that the app can't read.", "1"],

@@ -277,7 +277,8 @@ def test_a_file_that_cannot_be_loaded_says_so_and_can_be_tried_again(
     expect(tab.page.locator("#toast")).to_contain_text("couldn't be loaded")
     desk.context.unroute_all()
     desk.context.route(re.compile(address), lambda route: route.abort())
-    link(tab, name).click()
+    with tab.page.expect_event("requestfailed"):
+        link(tab, name).click()
     desk.context.unroute_all()
     link(tab, name).dblclick()
     expect(tab.page.locator("dialog[open]")).to_have_count(1)

@@ -28,8 +28,7 @@ def test_a_preset_is_written_shared_changed_and_restored_by_keyboard(
     desk: Desk, sit_down: SitDown, bob: Person
 ) -> None:
     page = desk.open().page
-    page.get_by_role("button", name="Account:").press("Enter")
-    press(page, "link", "Presets")
+    page.locator("#main").get_by_role("link", name="Presets").press("Enter")
     expect(page.get_by_text("You have no presets yet.")).to_be_visible()
     expect_accessible(page)
     press(page, "link", "New preset")

@@ -135,7 +135,7 @@ def test_a_tool_call_that_a_reader_opens_stays_open(
     tab.ask("Echo this")
     shown = reader.locator(".tool-call")
     shown.locator("summary").click()
-    expect(shown.locator("pre")).to_have_count(1)
+    expect(shown.get_by_role("row", name="text hello")).to_be_visible()
     tab.region("tool-call").get_by_role("button", name="Allow", exact=True).click()
     tab.expect_ending("complete")
     expect(reader.get_by_text("Being written…")).to_be_hidden()

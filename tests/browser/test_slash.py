@@ -74,7 +74,7 @@ def test_a_prompt_is_written_found_filled_in_and_sent_by_keyboard(
     page.get_by_role("button", name="Save").press("Enter")
     expect(page.get_by_role("status")).to_contain_text("Saved.")
     for link in ("Share", "1 version"):
-        page.get_by_role("link", name=link).press("Enter")
+        page.get_by_role("link", name=link, exact=True).press("Enter")
         expect(page.get_by_role("heading", level=1)).to_contain_text("Stand-up")
         expect_accessible(page)
         page.get_by_role("link", name="Back to the prompt").press("Enter")

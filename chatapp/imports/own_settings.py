@@ -28,6 +28,7 @@ class OwnSettings:
         self._user, self._key, self._chat = user, key, chat
         self._stored: dict[str, RequestSettings] = {}  # by their id in the export
         self._counted: set[str] = set()
+        self._choices: dict[tuple[str, str], ModelChoice | None] = {}  # by upstream and model
 
     def store(self, conversation: Conversation, reasons: Reasons) -> None:
         """Store what is set for the chat, whose row was just stored."""
@@ -52,6 +53,12 @@ class OwnSettings:
         return found
 
     def _choice(self, upstream: str, model: str) -> ModelChoice | None:
+        named = upstream, model
+        if named not in self._choices:
+            self._choices[named] = self._find_choice(upstream, model)
+        return self._choices[named]
+
+    def _find_choice(self, upstream: str, model: str) -> ModelChoice | None:
         for one in Upstream.all_enabled():
             if one.name == upstream:
                 choice = ModelChoice(one.pk, model)

@@ -64,7 +64,7 @@ def test_the_panel_names_tools_that_are_always_allowed_and_takes_them_back(
         ToolAllowance(chat.pk, tool, "1").store(alice)
     [listed] = parse(alices.get(path).text).find_all(class_="allowed-tools")
     assert "Search pages" in listed.text
-    back = listed.find_all("button")[0].attributes["hx-post"]
+    back = listed.find_all("button")[1].attributes["hx-post"]
     assert back == f"{path}?ask_before=company-wiki__search_pages"
     page = alices.post(back, {"system_prompt": "Rhyme.", "temperature": "9"}).text
     assert "Search pages" not in page

@@ -29,7 +29,7 @@ from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 
 MAX_MODEL = 200
-MAX_MODELS = 100  # with settings of their own
+MAX_MODELS = 20  # with settings of their own, as many as a chat may have
 MAX_INSTRUCTIONS = 100_000  # characters of a whole system message
 MAX_FAILED = 20
 MAX_CHOICE = 2**15 - 1

@@ -48,7 +48,7 @@ def read(path: Path, limits: Limits, name: str = "") -> Result:
 
 
 def draw_page(path: Path, limits: Limits, index: int) -> DrawnPage:
-    """Return a page of a PDF, of which the first is 0. Blocks and raises as `read` does."""
+    """Return a page of a PDF; the first has the index 0. Blocks and raises as `read` does."""
     outcome = _outcome(path, limits, answers.decoded_page, index)
     if isinstance(outcome, Unreadable):
         raise outcome

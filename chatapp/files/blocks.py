@@ -119,7 +119,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _table(rows: Sequence[Sequence[str]], row_count: int, width: int) -> Table:
-    """Return what is shown of a table, of which these are the first rows."""
+    """Return the part of a table that is shown; `rows` are its first rows."""
     is_cut = any(len(cell) > MAX_CELL_LENGTH for row in rows for cell in row[:MAX_COLUMNS])
     columns = min(width, MAX_COLUMNS)
     head, *shown = ([_short(cell) for cell in _padded(row, columns)] for row in rows)

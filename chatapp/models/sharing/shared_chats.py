@@ -1,11 +1,11 @@
 """Shared chats: links to a read-only page of a chat, for an audience.
 
-A link contains a token, of which only a hash and the last characters are stored. They and
-SECRET_KEY give the token, so that its owner can copy the link again, while nobody can open it with
-a stolen database. A link shows one branch: up to a message (a snapshot), or the one that the owner
-reads (a live view). Every lookup starts from the token and the person who opens it, so it ends at
-once with its expiry, its audience, its chat or its owner's account, and what is not open does not
-exist.
+A link contains a token. The database stores only a hash of it and its last characters. The token is
+derived from those characters and SECRET_KEY, so its owner can copy the link again, but nobody can
+open it with a stolen database. A link shows one branch: up to a message (a snapshot), or the one
+that the owner reads (a live view). Every lookup starts from the token and the person who opens it,
+so it ends at once with its expiry, its audience, its chat or its owner's account, and what is not
+open does not exist.
 """
 
 import base64

@@ -9,8 +9,8 @@ take very long; `block_at_once` returns what can be rendered quickly.
 
 The regular expressions here read cmark's output, in which every "<" and ">" belongs to a tag. Their
 result is parsed by the cleaner, which comes last. Two things skip it: a fence, which contains only
-our own tags and escaped text, and formulas, each of which has passed a cleaner with the same list
-before it is put into the text.
+our own tags and escaped text, and formulas, which pass a cleaner with the same list before they are
+put into the text.
 """
 
 import re

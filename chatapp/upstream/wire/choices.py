@@ -211,7 +211,7 @@ class ChoiceDecoder:
             events.append(ReasoningDelta(_without_nul(text), choice=self.index))
 
     def _add_flagged(self, text: str, is_thought: bool, events: list[Event]) -> None:
-        """Add content of which a flag may say that it is reasoning; it may have tags as well.
+        """Add content that a flag may mark as reasoning; it may have tags as well.
 
         If only the first delta has the flag, the tags count.
         """

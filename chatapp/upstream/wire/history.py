@@ -97,7 +97,7 @@ class History(NamedTuple):
         return any(map(_is_bare_call, self.messages))
 
     def with_thoughts_of_calls(self) -> "History":
-        """Add empty reasoning where there is none, for models that take no calls without it."""
+        """Add empty reasoning to calls that have none, for models that refuse such calls."""
         if not self.has_bare_calls:
             return self
         filled = [{**one, THOUGHTS: ""} if _is_bare_call(one) else one for one in self.messages]

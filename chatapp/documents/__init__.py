@@ -12,8 +12,10 @@ from .reading import draw_page, read, stop
 from .results import (
     Document,
     DrawnPage,
+    LeftOut,
     Limits,
     Picture,
+    PlacedPicture,
     ReadableLater,
     Run,
     Scan,
@@ -23,8 +25,10 @@ from .results import (
 __all__ = [
     "Document",
     "DrawnPage",
+    "LeftOut",
     "Limits",
     "Picture",
+    "PlacedPicture",
     "ReadableLater",
     "Run",
     "Scan",

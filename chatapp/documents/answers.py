@@ -4,10 +4,23 @@ The subprocess may have been taken over by the file it read, so nothing in its a
 """
 
 import logging
+from collections.abc import Sequence
 
 import msgspec
 
-from .results import Document, DrawnPage, Limits, Picture, Result, Run, Scan, Unreadable
+from .results import (
+    LEFT_OUT,
+    Document,
+    DrawnPage,
+    LeftOut,
+    Limits,
+    Picture,
+    PlacedPicture,
+    Result,
+    Run,
+    Scan,
+    Unreadable,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -19,6 +32,7 @@ IMAGE_SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\
 MAX_THUMBNAIL_BYTES = 2**20
 MAX_RUNS = 5_000  # of a page
 MAX_RUN_LENGTH = 1_000
+MAX_COUNT = 2**31 - 1  # which PostgreSQL can store
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -54,8 +68,8 @@ def encoded(outcome: Result | DrawnPage | Unreadable) -> bytes:
 def max_bytes(limits: Limits) -> int:
     """Return how long an encoded answer may be."""
     text = 4 * limits.characters + 16 * limits.pages
-    pictures = (limits.scanned_pages + 5) * limits.image_side**2  # a PNG has 4 bytes per pixel
-    return max(text, pictures) + 2**20
+    pictures = (limits.pictures + 5) * limits.image_side**2  # a PNG has 4 bytes per pixel
+    return text + pictures + 2**20
 
 
 def decoded(answer: bytes, limits: Limits) -> Result | Unreadable:
@@ -100,7 +114,7 @@ def _is_within(result: Result, limits: Limits) -> bool:
         case Picture():
             return _is_image(result, limits)
         case Scan(pages=pictures, page_count=count):
-            are_few = 1 <= len(pictures) <= min(limits.scanned_pages, count) <= limits.pages
+            are_few = 1 <= len(pictures) <= min(limits.pictures, count) <= limits.pages
             return are_few and all(_is_image(picture, limits) for picture in pictures)
 
 
@@ -111,6 +125,29 @@ def _is_text(document: Document, limits: Limits) -> bool:
         and not any("\0" in page for page in document.pages)  # which PostgreSQL cannot store
         and document.unit in UNITS
         and max(len(document.kind), len(document.media_type)) <= MAX_LABEL_LENGTH
+        and len(document.pictures) <= limits.pictures
+        and all(_is_placed(picture, document.pages, limits) for picture in document.pictures)
+        and _are_in_order(document.pictures)
+        and _are_left_out(document.left_out)
+    )
+
+
+def _is_placed(placed: PlacedPicture, pages: Sequence[str], limits: Limits) -> bool:
+    is_within = 0 <= placed.page < len(pages) and 0 <= placed.offset <= len(pages[placed.page])
+    return is_within and _is_image(placed.picture, limits)
+
+
+def _are_in_order(pictures: Sequence[PlacedPicture]) -> bool:
+    places = [(one.page, one.offset) for one in pictures]
+    return places == sorted(set(places))
+
+
+def _are_left_out(left_out: Sequence[LeftOut]) -> bool:
+    kinds = [one.what for one in left_out]
+    return (
+        len(set(kinds)) == len(kinds)
+        and set(kinds) <= set(LEFT_OUT)
+        and all(1 <= one.count <= MAX_COUNT for one in left_out)
     )
 
 
@@ -123,6 +160,7 @@ def _is_image(picture: Picture, limits: Limits) -> bool:
         and len(picture.thumbnail) <= MAX_THUMBNAIL_BYTES
         and 1 <= picture.width <= limits.image_side
         and 1 <= picture.height <= limits.image_side
+        and _are_left_out(picture.left_out)
     )
 
 

@@ -11,19 +11,21 @@ class Limits:
     characters: int = 2_000_000
     pixels: int = 60_000_000  # of an image before it is scaled down
     image_side: int = 2_048  # pixels of the longest side after it is scaled down
-    scanned_pages: int = 20
+    pictures: int = 20  # of a document: those in its text, or its pages without text
     seconds: float = 20.0  # of CPU time
     memory_bytes: int = 1024**3  # address space
 
 
-@dataclass(frozen=True)
-class Document:
-    """The text of a file, page by page. A file without pages has one, and no `unit`."""
+# What can be left out of a file, in the singular; people read it with a count: "3 pictures".
+LEFT_OUT = ("picture", "page", "frame", "attachment", "comment", "hidden row", "hidden column")
 
-    media_type: str
-    kind: str  # in people's words, such as "Word"
-    unit: str  # "Page", "Slide", "Sheet" or ""
-    pages: tuple[str, ...]  # Markdown if the file has structure, such as tables and headings
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something of a file that is not sent. If it has a place, the text says so there, too."""
+
+    what: str  # of `LEFT_OUT`
+    count: int
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,33 @@ class Picture:
     height: int
     data: bytes
     thumbnail: bytes  # PNG or JPEG, at most 512 pixels wide or high
+    left_out: tuple[LeftOut, ...] = ()  # such as the other frames of an animation
+
+
+@dataclass(frozen=True)
+class PlacedPicture:
+    """A picture in the text of a document, or a page of it that is only a picture."""
+
+    page: int  # the index of its page
+    offset: int  # the characters of the page before it, which end with its mark
+    picture: Picture
+
+
+@dataclass(frozen=True)
+class Document:
+    """The text of a file, page by page. A file without pages has one, and no `unit`."""
+
+    media_type: str
+    kind: str  # in people's words, such as "Word"
+    unit: str  # "Page", "Slide", "Sheet" or ""
+    pages: tuple[str, ...]  # Markdown if the file has structure, such as tables and headings
+    pictures: tuple[PlacedPicture, ...] = ()  # in their order, at most `Limits.pictures`
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True)
 class Scan:
-    """A PDF without text: pictures of its first pages, at most `Limits.scanned_pages`."""
+    """A file without text: pictures of its first pages, at most `Limits.pictures`."""
 
     media_type: str
     kind: str

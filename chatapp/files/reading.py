@@ -247,5 +247,5 @@ def limits() -> Limits:
         pages=settings.CHATAPP_FILE_PAGES,
         characters=settings.CHATAPP_FILE_CHARACTERS,
         pixels=settings.CHATAPP_FILE_PIXELS,
-        scanned_pages=settings.CHATAPP_SCANNED_PAGES,
+        pictures=settings.CHATAPP_SCANNED_PAGES,
     )

@@ -38,7 +38,7 @@ def test_what_people_filled_into_a_form_is_read(read: Reader) -> None:
 
 
 def test_a_pdf_without_text_becomes_pictures_of_its_pages(read: Reader) -> None:
-    scan = read.scan(files.pdf(["", "", ""]), scanned_pages=2, image_side=300)
+    scan = read.scan(files.pdf(["", "", ""]), pictures=2, image_side=300)
     assert (scan.kind, scan.page_count, len(scan.pages)) == ("PDF", 3, 2)
     for page in scan.pages:
         assert (page.media_type, page.width, page.height) == ("image/jpeg", 212, 300)

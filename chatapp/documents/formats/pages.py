@@ -1,13 +1,15 @@
 """Collects the text of a file page by page, within the limits."""
 
 import re
+from collections import Counter
 
 from chatapp.documents import refusals
-from chatapp.documents.results import Limits
+from chatapp.documents.results import LeftOut, Limits
 
 NEWLINES = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
-UNPRINTABLE = re.compile("[\x01-\x08\x0e-\x1f\x7f-\x9f]")
+NEWLINE_CHARACTERS = "\r\n\v\f\x85\u2028\u2029"
 REPLACED = re.compile("[\x00\ud800-\udfff\ufffe\uffff]")
+UNPRINTABLE = re.compile("[\x01-\x08\x0e-\x1f\x7f-\x9f]")
 
 
 def cleaned(text: str) -> str:
@@ -27,6 +29,7 @@ class Pages:
         self._unit = unit
         self._left = limits.characters
         self._texts: list[str] = []
+        self._left_out: Counter[str] = Counter()
 
     def expect(self, count: int) -> None:
         """Refuse a file with this many pages before any of them is read."""
@@ -39,6 +42,14 @@ class Pages:
         if self._left < 0:
             raise refusals.too_many_characters(self._limits.characters)
         self._texts.append(text)
+
+    def leave_out(self, what: str, count: int = 1) -> None:
+        """Count something of the file that is not sent. `what` is one of `LEFT_OUT`."""
+        self._left_out[what] += count
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        return tuple(LeftOut(what, count) for what, count in self._left_out.items())
 
     @property
     def are_blank(self) -> bool:

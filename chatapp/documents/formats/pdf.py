@@ -90,7 +90,7 @@ def _placed(text: pypdfium2.PdfTextPage) -> Iterator[right_to_left.Placed]:
 def _scan(document: pypdfium2.PdfDocument, limits: Limits) -> Scan:
     if not any(_has_content(document, i) for i in range(len(document))):
         raise refusals.no_text(KIND)
-    shown = range(min(len(document), limits.scanned_pages))
+    shown = range(min(len(document), limits.pictures))
     pictures = tuple(_picture(document, i, limits) for i in shown)
     return Scan(MEDIA_TYPE, KIND, pictures, len(document))
 

@@ -1,0 +1,78 @@
+"""Collects the text of a file page by page, with its pictures in their places."""
+
+import io
+import re
+from hashlib import sha256
+
+from chatapp.documents.results import Limits, Picture, PlacedPicture, Unreadable
+
+from . import images
+from .pages import NEWLINE_CHARACTERS, Pages, cleaned
+
+# Stands for a picture in a text that is not added yet. XML can't contain it.
+STAND_IN = re.compile("\x1a([0-9]{1,9})\x1a")
+MAX_DESCRIPTION_LENGTH = 200
+MAX_SIDE_OF_ORNAMENTS = 24  # pixels; bullets and icons
+
+
+class IllustratedPages(Pages):
+    """Pages with pictures.
+
+    `picture` takes a picture and returns what stands for it in a text that is added later. There it
+    becomes a mark that people and models read, and the place of the picture is right behind it.
+    """
+
+    def __init__(self, limits: Limits, unit: str = "Page") -> None:
+        super().__init__(limits, unit)
+        self._marks: list[str] = []
+        self._numbers: dict[bytes, int] = {}  # of pictures, by their digests
+        self._pictures: dict[int, Picture] = {}  # those not placed yet, by the index of their mark
+        self._placed: list[PlacedPicture] = []
+
+    def picture(self, content: bytes, description: str = "") -> str:
+        """Take a picture of the file; return what stands for it. The description may be empty."""
+        digest = sha256(content).digest()
+        if known := self._numbers.get(digest):
+            return self._stand_in(f"[Picture {known} again]")
+        number = self._numbers[digest] = len(self._numbers) + 1
+        picture, problem = self._read(content)
+        if picture is None:
+            self.leave_out("picture")
+            return self._stand_in(_mark(f"{number} is left out: {problem}", description))
+        if max(picture.width, picture.height) <= MAX_SIDE_OF_ORNAMENTS:
+            self.leave_out("picture")
+            return ""
+        self._pictures[len(self._marks)] = picture
+        return self._stand_in(_mark(f"{number}", description))
+
+    def add(self, text: str) -> None:
+        pieces = STAND_IN.split(text.strip(NEWLINE_CHARACTERS))
+        page = cleaned(pieces[0])
+        for number, following in zip(pieces[1::2], pieces[2::2], strict=True):
+            page += self._marks[int(number)] if int(number) < len(self._marks) else ""
+            if picture := self._pictures.pop(int(number), None):
+                self._placed.append(PlacedPicture(len(self._texts), len(page), picture))
+            page += cleaned(following)
+        super().add(page)
+
+    @property
+    def pictures(self) -> tuple[PlacedPicture, ...]:
+        return tuple(self._placed)
+
+    def _stand_in(self, mark: str) -> str:
+        self._marks.append(mark)
+        return f"\x1a{len(self._marks) - 1}\x1a"
+
+    def _read(self, content: bytes) -> tuple[Picture | None, str]:
+        """Return a picture, or None and why it is left out."""
+        if len(self._placed) + len(self._pictures) >= self._limits.pictures:
+            return None, f"only the first {self._limits.pictures} are sent"
+        try:
+            return images.read(io.BytesIO(content), self._limits), ""
+        except Unreadable:
+            return None, "it can't be read"
+
+
+def _mark(words: str, description: str) -> str:
+    about = " ".join(cleaned(description).split())[:MAX_DESCRIPTION_LENGTH]
+    return f"[Picture {words}: {about}]" if about else f"[Picture {words}]"

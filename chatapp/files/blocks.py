@@ -7,10 +7,10 @@ shown of a table is bounded, and says what it leaves out.
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from itertools import islice
+from itertools import groupby, islice
 
 MAX_ROWS = 100  # below the head
 MAX_COLUMNS = 30
@@ -42,7 +42,40 @@ class Table:
     kind = "table"
 
 
-Block = Text | Heading | Table
+@dataclass(frozen=True)
+class Figure:
+    """A picture of a document, by its number in the document, from 0."""
+
+    position: int
+    width: int
+    height: int
+    kind = "figure"
+
+
+Block = Text | Heading | Table | Figure
+Placed = tuple[int, Figure]  # with the position in a text that it stands at
+
+
+def cut_at_figures(text: str, placed: Iterable[Placed]) -> Iterator[tuple[str, list[Figure]]]:
+    """Yield a text in pieces, each with the figures that follow it: no line or table is cut."""
+    start = 0
+    for end, some in groupby(placed, lambda one: _end_of_block(text, one[0])):
+        yield text[start:end], [figure for _, figure in some]
+        start = end
+    if start < len(text) or not text:
+        yield text[start:], []
+
+
+def _end_of_block(text: str, place: int) -> int:
+    """Return where the line at a place ends, or the table that it is a row of."""
+    while True:
+        begin = text.rfind("\n", 0, place) + 1
+        end = text.find("\n", place)
+        if end < 0:
+            return len(text)
+        if not (text.startswith("|", begin) and text.startswith("|", end + 1)):
+            return end + 1
+        place = end + 1
 
 
 def split_blocks(text: str) -> list[Block]:

@@ -4,16 +4,11 @@ Each is drawn in the sandbox when somebody looks at it. The last ones are kept i
 is stored, so there is nothing to erase with the file.
 """
 
-import tempfile
 from collections import OrderedDict
 from concurrent.futures import Future
 from functools import partial
 from itertools import count
-from pathlib import Path
-from shutil import copyfileobj
 from threading import Lock
-
-from django.conf import settings
 
 from chatapp import documents
 from chatapp.concurrency.fair_threads import FairThreads
@@ -98,10 +93,5 @@ def _draw(file: StoredFile, index: int, result: "Future[DrawnPage]") -> None:
 
 
 def _draw_now(file: StoredFile, index: int) -> DrawnPage:
-    with tempfile.TemporaryFile(dir=settings.DATA_DIR) as copy:
-        with storage.open_file(file.name) as stored:
-            copyfileobj(stored, copy)
-        copy.flush()
-        copy.seek(0)
-        path = Path(f"/dev/fd/{copy.fileno()}")
+    with storage.local_copy(file.name) as path:
         return documents.draw_page(path, LIMITS, index)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, wait
 from functools import partial
-from io import BufferedIOBase, BytesIO
+from io import BufferedIOBase
 from pathlib import Path
 from typing import cast
 from uuid import UUID
@@ -23,8 +23,9 @@ from chatapp import documents
 from chatapp.concurrency.fair_threads import FairThreads
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
 from chatapp.db.retry import retry_on_integrity_error
-from chatapp.documents import Document, Limits, Picture, ReadableLater, Scan, Unreadable
-from chatapp.models import Attachment, FileContent, PageImage, StoredFile
+from chatapp.documents import Limits, ReadableLater, Unreadable
+from chatapp.files.storing import store_pages, store_result
+from chatapp.models import Attachment, FileContent, StoredFile
 from chatapp.models.files import storage
 from chatapp.realtime.worker import worker
 
@@ -49,7 +50,7 @@ _is_stopping = threading.Event()
 
 
 def start_reading(attachment: Attachment) -> None:
-    """Read an uploaded file soon, and show in the tabs how it ended."""
+    """Read an uploaded file soon, or draw its chosen pages, and show in the tabs how it ended."""
     own = Attachment.objects.filter(pk=attachment.pk)
     own.update(state=Attachment.State.READING, read_by=worker().id, problem="")
     read_it = partial(_read_in_thread, partial(read, attachment.pk))
@@ -116,10 +117,10 @@ def read(pk: UUID) -> None:
 
 def _read_and_store(attachment: Attachment) -> None:
     try:
-        with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
-            opened = cast(BufferedIOBase, file)
-            _join_parts(attachment, opened)
-            _make_ready(attachment, opened)
+        if attachment.content:
+            _draw_chosen_pages(attachment, attachment.content)
+        else:
+            _read_upload(attachment)
     except ReadableLater as later:
         _fail(attachment, str(later))
         return
@@ -141,6 +142,22 @@ def _read_and_store(attachment: Attachment) -> None:
         attachment.delete_parts()
     except OSError as error:
         logger.warning("Housekeeping deletes the parts of a file that was read: %s", error)
+
+
+def _read_upload(attachment: Attachment) -> None:
+    with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
+        opened = cast(BufferedIOBase, file)
+        _join_parts(attachment, opened)
+        _make_ready(attachment, opened)
+
+
+def _draw_chosen_pages(attachment: Attachment, content: FileContent) -> None:
+    """Draw the pages of a scan that a person has chosen and nobody has seen yet."""
+    if pages := content.undrawn_pages(*attachment.page_range):
+        with storage.local_copy(content.file.name) as path:
+            drawn = documents.draw_pages(path, limits(), pages)
+            store_pages(content, drawn, attachment.user_id)
+    attachment.make_ready(content)
 
 
 @retry_on_integrity_error  # a file with this content was erased at this moment
@@ -177,68 +194,8 @@ def _find_content(file: BufferedIOBase, owner: int) -> FileContent | None:
 
 
 def _read_content(file: BufferedIOBase, name: str, owner: int) -> FileContent:
-    match documents.read(Path(f"/dev/fd/{file.fileno()}"), limits(), name):
-        case Picture() as picture:
-            return _store_picture(picture, owner)
-        case Document() as document:
-            ends, length = [], 0
-            for page in document.pages:
-                length += len(page)
-                ends.append(length)
-            return _store_content(
-                StoredFile.store_file(file, owner),
-                kind=FileContent.Kind.DOCUMENT,
-                label=document.kind,
-                media_type=document.media_type,
-                text="".join(document.pages),
-                page_ends=ends,
-                unit=document.unit,
-            )
-        case Scan() as scan:
-            return _store_scan(scan, file, owner)
-
-
-def _store_picture(picture: Picture, owner: int) -> FileContent:
-    thumbnail = StoredFile.store_file(BytesIO(picture.thumbnail), owner)
-    file = StoredFile.store_file(BytesIO(picture.data), owner)
-    return _store_content(
-        file,
-        kind=FileContent.Kind.IMAGE,
-        label=picture.media_type.partition("/")[2].upper(),
-        media_type=picture.media_type,
-        width=picture.width,
-        height=picture.height,
-        thumbnail=thumbnail if thumbnail != file else None,
-    )
-
-
-def _store_scan(scan: Scan, file: BufferedIOBase, owner: int) -> FileContent:
-    images = [StoredFile.store_file(BytesIO(page.data), owner) for page in scan.pages]
-    content = _store_content(
-        StoredFile.store_file(file, owner),
-        kind=FileContent.Kind.SCAN,
-        label=scan.kind,
-        media_type=scan.media_type,
-        page_ends=[0] * len(scan.pages),
-        unit="Page",
-    )
-    pages = (
-        PageImage(
-            content=content,
-            position=position,
-            file=image,
-            media_type=page.media_type,
-            width=page.width,
-            height=page.height,
-        )
-        for position, (page, image) in enumerate(zip(scan.pages, images, strict=True))
-    )
-    PageImage.objects.bulk_create(pages, ignore_conflicts=True)
-    return content
-
-
-def _store_content(file: StoredFile, **fields: object) -> FileContent:
-    return FileContent.objects.get_or_create(file=file, defaults=fields)[0]
+    found = documents.read(Path(f"/dev/fd/{file.fileno()}"), limits(), name)
+    return store_result(found, file, owner)
 
 
 def limits() -> Limits:

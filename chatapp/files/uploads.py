@@ -161,7 +161,13 @@ def choose_pages(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = PagesForm(request.POST, attachment)
     if not form.is_valid():
         return _refusal(str(form.errors["pages"][0]))
-    return _after(partial(Attachment.choose_pages, pages=form.cleaned_data["pages"]), attachment)
+    return _after(partial(_send_pages, pages=form.cleaned_data["pages"]), attachment)
+
+
+def _send_pages(attachment: Attachment, pages: tuple[int, int]) -> None:
+    attachment.choose_pages(pages)
+    if attachment.content and attachment.content.undrawn_pages(*attachment.page_range):
+        start_reading(attachment)
 
 
 @require_POST

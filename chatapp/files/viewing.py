@@ -7,11 +7,12 @@ import asyncio
 import logging
 from base64 import b64encode
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -21,7 +22,16 @@ from django.views.decorators.http import require_GET
 
 from chatapp.documents import DrawnPage, Unreadable
 from chatapp.files import drawn_pages
-from chatapp.files.blocks import Block, Text, csv_table, split_blocks, whole_blocks_length
+from chatapp.files.blocks import (
+    Block,
+    Figure,
+    Placed,
+    Text,
+    csv_table,
+    cut_at_figures,
+    split_blocks,
+    whole_blocks_length,
+)
 from chatapp.files.readers import for_readers
 from chatapp.models import Attachment, FileContent, PresetFile, User
 from chatapp.rendering.fragments.environment import draw
@@ -34,7 +44,7 @@ MAX_DRAWING_SECONDS = 30.0  # until only the text of a page is shown
 SHEET = "Sheet"
 CSV = "text/csv"
 PDF = "application/pdf"
-STRUCTURED = ("text/markdown", "text/html", "application/vnd.")  # of Office and OpenDocument files
+UNSTRUCTURED = ("text/plain", "text/xml", CSV, PDF)
 
 
 class Passage(NamedTuple):
@@ -68,6 +78,7 @@ def text(request: HttpRequest, attachment: Attachment | PresetFile) -> HttpRespo
     begin = form.cleaned_data["begin"] if form.is_valid() else None
     is_in_dialog = "HX-Request" in request.headers
     piece: dict[str, object] = {"images": [], "drawn": [], "passages": [], "more": None}
+    piece["missing"] = ""
     if is_in_dialog and _is_drawn(request, attachment, content):
         piece |= _drawn_piece(attachment, content, begin or 0)
     else:
@@ -132,7 +143,9 @@ def _piece(
 ) -> dict[str, object]:
     first, last = attachment.page_range
     if content.kind == FileContent.Kind.SCAN:
-        return {"images": content.page_images.all()[first - 1 : last]}
+        pages = content.page_images.filter(position__gte=first - 1, position__lt=last)
+        missing = content.pages_not_sent(first, last)
+        return {"images": pages[: settings.CHATAPP_SCANNED_PAGES], "missing": missing}
     passages, end = _passages(content, first, last, begin)
     more = end if end < content.page_ends[last - 1] else None
     return {"passages": passages, "more": more}
@@ -146,16 +159,33 @@ def _passages(content: FileContent, first: int, last: int, begin: int) -> tuple[
     if begin + len(text) < ends[-1]:
         text = text[: _length_of_whole(content, text, begin, ends)]
     end = begin + len(text)
+    figures = _figures(content)
 
     def found() -> Iterator[Passage]:
         at = first - 1 if begin == starts[first - 1] else bisect_right(ends, begin)
         for start, stop in zip(starts[at:], ends[at:], strict=False):
             at += 1
             if start < end or stop == end:
-                shown = text[max(start, begin) - begin : stop - begin]
-                yield _passage(content, at if start >= begin else 0, shown)
+                shown_from = max(start, begin)
+                shown = text[shown_from - begin : stop - begin]
+                here = [
+                    (place - shown_from, figure)
+                    for place, figure in figures
+                    if shown_from < place <= shown_from + len(shown)
+                ]
+                yield _passage(content, at if start >= begin else 0, shown, here)
 
     return list(found()), end
+
+
+def _figures(content: FileContent) -> list[Placed]:
+    """Return the pictures of a document with their places in its text."""
+    starts = [0, *content.page_ends]
+    pictures = content.page_images.filter(page__isnull=False)
+    return [
+        (starts[one.page_number - 1] + one.offset, Figure(one.position, one.width, one.height))
+        for one in pictures
+    ]
 
 
 def _length_at_once(content: FileContent, begin: int) -> int:
@@ -174,17 +204,23 @@ def _length_of_whole(content: FileContent, text: str, begin: int, ends: list[int
     return whole_blocks or text.rfind("\n") + 1 or len(text)
 
 
-def _passage(content: FileContent, number: int, text: str) -> Passage:
+def _passage(content: FileContent, number: int, text: str, figures: Sequence[Placed]) -> Passage:
     """Return what to show of a page; `number` is 0 if the page began earlier."""
-    blocks: list[Block] = [Text(text)]
-    if _is_structured(content):
-        blocks = split_blocks(text)
-    elif content.media_type == CSV and (table := csv_table(text)):
-        blocks = [table]
+    blocks: list[Block] = []
+    for piece, following in cut_at_figures(text, figures):
+        blocks += [*_blocks(content, piece), *following]
     title = f"{content.unit} {number}" if content.unit and number else ""
     if content.unit == SHEET and blocks and blocks[0].kind == "heading":
         title = ""  # the sheet's name is the title
     return Passage(title, blocks)
+
+
+def _blocks(content: FileContent, text: str) -> Sequence[Block]:
+    if _is_structured(content):
+        return split_blocks(text)
+    if content.media_type == CSV and (table := csv_table(text)):
+        return [table]
+    return [Text(text)]
 
 
 def _is_tabular(content: FileContent) -> bool:
@@ -193,4 +229,4 @@ def _is_tabular(content: FileContent) -> bool:
 
 def _is_structured(content: FileContent) -> bool:
     """Whether its text is Markdown: what was read of an Office file or a web page, too."""
-    return content.media_type.startswith(STRUCTURED)
+    return content.media_type not in UNSTRUCTURED

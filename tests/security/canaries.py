@@ -114,6 +114,7 @@ UNFILLED = {
     "ContentType app_label model": "names of models",
     "FileContent label media_type unit": "one of a few",
     "FileContent page_ends": "numbers",
+    "FileContent left_out": "counts of what is one of a few",
     "Conversation indexed_title": "the title as indexed",
     "ChatSettings off_servers": "primary keys",
     "ContextCut model": "an id, as in `Upstream offered_models`",

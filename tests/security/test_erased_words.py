@@ -76,7 +76,7 @@ NOT_THEIRS = {
     "DailyUsage upstream_name model": "what was used, counted as nobody's",
     "EmailAddress email": "allauth's; the app makes none",
     "EmailConfirmation key": "allauth's; the app makes none",
-    "FileContent label media_type unit page_ends": "one of a few, and numbers",
+    "FileContent label media_type unit page_ends left_out": "one of a few, and numbers",
     "Group name": "the house's",
     "Conversation imported_from": "one of a few",
     "Import source": "one of a few",

@@ -1,12 +1,15 @@
 """Attach files as the page's scripts do: announce a file, then send it in parts."""
 
+from io import BytesIO
 from typing import Any
 from uuid import UUID
 
 from django.db.models import F
 from django.test import Client
 
-from chatapp.models import Attachment, FileContent, Message, StoredFile
+from chatapp.documents import Document, Picture, Scan
+from chatapp.files.storing import store_result
+from chatapp.models import Attachment, FileContent, Message, StoredFile, User
 from chatapp.models.files import storage
 
 
@@ -61,6 +64,18 @@ def attached_to(message: Message, name: str, data: bytes = b"A report") -> Attac
         state=Attachment.State.READY,
         file=file,
     )
+
+
+def drafted(owner: User, name: str, result: Document | Picture | Scan) -> Attachment:
+    """Put a file of which this was read into the draft of a new chat."""
+    data = f"{name}: {result}".encode()
+    content = store_result(result, BytesIO(data), owner.pk)
+    attachment = Attachment(user=owner, name=name, size=len(data), received=len(data))
+    attachment.state, attachment.file = Attachment.State.READING, content.file
+    attachment.save()
+    attachment.make_ready(content)
+    attachment.refresh_from_db()
+    return attachment
 
 
 def stored_names() -> set[str]:

@@ -8,6 +8,7 @@ from hashlib import sha256
 from html import escape
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models.functions import Substr
 
@@ -17,6 +18,8 @@ from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
 
 PLAIN_TEXT = "text/plain"
+FIRST_FRAME = "{}: an animation, of which only the first frame is sent."
+PAGES_NOT_SENT = "{} {} {} not sent: at most {} pages of a scan are."
 
 
 class FileContent(models.Model):
@@ -42,6 +45,8 @@ class FileContent(models.Model):
     text = models.TextField(blank=True)
     page_ends = models.JSONField(default=list)
     unit = models.CharField(max_length=10, blank=True)  # "Page", "Slide", "Sheet", or none
+    # What of the file is not in it, as [noun, count]: [["picture", 3]].
+    left_out = models.JSONField(null=True)
 
     objects: ClassVar[models.Manager["FileContent"]] = models.Manager()
 
@@ -52,38 +57,75 @@ class FileContent(models.Model):
     def page_count(self) -> int:
         return len(self.page_ends)
 
-    def pages(self, first: int, last: int) -> list[str]:
-        """Return the texts of these pages; the first page of a document is 1."""
-        starts = [0, *self.page_ends[:-1]]
-        some = slice(first - 1, last)
-        spans = zip(starts[some], self.page_ends[some], strict=True)
-        return [self.text[start:end] for start, end in spans]
-
     def parts(self, name: str, first: int, last: int) -> list[Part]:
         """Return the content parts that a model is sent of these pages: the same for each turn."""
         if self.kind == self.Kind.IMAGE:
-            return [self.as_image_part()]
+            said = [text_part(FIRST_FRAME.format(escape(name)))] if self.left_out else []
+            return [*said, self.as_image_part()]
+        pictures = [one for one in self.page_images.all() if first <= one.page_number <= last]
         if self.kind == self.Kind.SCAN:
-            images = list(self.page_images.all())[first - 1 : last]
-            label = f"{escape(name)}: {self._range_words(first, last)}, as images."
-            return [text_part(label), *(one.as_image_part() for one in images)]
-        return [text_part(self._document_text(name, first, last))]
+            return self._scan_parts(name, first, last, pictures)
+        return self._document_parts(name, first, last, pictures)
 
-    def _document_text(self, name: str, first: int, last: int) -> str:
-        """Return the text between marks that the text itself can't contain."""
-        pages = self.pages(first, last)
-        if self.unit:
-            numbered = enumerate(pages, first)
-            pages = [f"[{self.unit} {number}]\n{text}" for number, text in numbered]
-        text = "\n\n".join(pages)
+    def _scan_parts(
+        self, name: str, first: int, last: int, images: "Sequence[PageImage]"
+    ) -> list[Part]:
+        sent = images[: settings.CHATAPP_SCANNED_PAGES]
+        label = f"{escape(name)}: {self._range_words(first, last)}, as images."
+        if missing := self.pages_not_sent(first, last):
+            label += f" {missing}"
+        return [text_part(label), *(one.as_image_part() for one in sent)]
+
+    def pages_not_sent(self, first: int, last: int) -> str:
+        """Return a sentence about the pages of a scan beyond the limit, or an empty string."""
+        most = settings.CHATAPP_SCANNED_PAGES
+        if self.kind != self.Kind.SCAN or last - first < most:
+            return ""
+        rest = f"{first + most}-{last}" if first + most < last else f"{last}"
+        pages = "Pages" if first + most < last else "Page"
+        return PAGES_NOT_SENT.format(pages, rest, "are" if pages == "Pages" else "is", most)
+
+    def _document_parts(
+        self, name: str, first: int, last: int, pictures: "Sequence[PageImage]"
+    ) -> list[Part]:
+        """Return the text, between marks that it can't contain itself, and pictures in it."""
+        starts = [0, *self.page_ends]
+        text, places = "", list[tuple[int, PageImage]]()
+        for number in range(first, last + 1):
+            text += "\n\n" if text else ""
+            text += f"[{self.unit} {number}]\n" if self.unit else ""
+            here = (one for one in pictures if one.page_number == number)
+            places += [(len(text) + one.offset, one) for one in here]
+            text += self.text[starts[number - 1] : starts[number]]
         mark = f"document-{sha256(text.encode()).hexdigest()[:16]}"
         of = f' pages="{self._range_words(first, last)}"' if self.unit else ""
-        return f'<{mark} name="{escape(name)}"{of}>\n{text}\n</{mark}>'
+        of += f' left-out="{words}"' if (words := self.left_out_words) else ""
+        begin = f'<{mark} name="{escape(name)}"{of}>\n'
+        places = [(len(begin) + place, picture) for place, picture in places]
+        return _cut_at_pictures(f"{begin}{text}\n</{mark}>", places)
 
     def _range_words(self, first: int, last: int) -> str:
         unit = self.unit.lower() or "page"
         pages = f"{first}-{last}" if last > first else f"{first}"
         return f"{unit} {pages} of {self.page_count}"
+
+    @property
+    def left_out_words(self) -> str:
+        """What of the file is not in its content: "3 pictures, 1 page"."""
+        counts = self.left_out or ()
+        return ", ".join(f"{count:,} {what}" + "s" * (count != 1) for what, count in counts)
+
+    def undrawn_pages(self, first: int, last: int) -> list[int]:
+        """Return the indices of those pages of a scan that are to be sent and not drawn yet."""
+        if self.kind != self.Kind.SCAN:
+            return []
+        drawn = set(self.page_images.values_list("position", flat=True))
+        wanted = range(first - 1, min(last, first - 1 + settings.CHATAPP_SCANNED_PAGES))
+        return [index for index in wanted if index not in drawn]
+
+    def text_of(self, first: int, last: int) -> str:
+        """Return the text of these pages; the first page of a document is 1."""
+        return self.text[[0, *self.page_ends][first - 1] : self.page_ends[last - 1]]
 
     def text_from(self, begin: int, length: int) -> str:
         """Return a part of the text without loading all of it."""
@@ -109,10 +151,14 @@ def stored_text(text: str, owner: int) -> FileContent:
 
 
 class PageImage(models.Model):
-    """A page of a scan."""
+    """A picture in a document, or a page that is a picture, such as those of a scan."""
 
     content = models.ForeignKey(FileContent, models.CASCADE, related_name="page_images")
+    # Its number in the document, or of a scan, the index of its page.
     position = models.PositiveSmallIntegerField()
+    # Its place in the text of a document: the index of its page, and the characters before it.
+    page = models.PositiveSmallIntegerField(null=True)
+    offset = models.PositiveIntegerField(default=0, db_default=0)
     file = models.ForeignKey(StoredFile, models.PROTECT, related_name="page_images")
     media_type = models.CharField(max_length=10)
     width = models.PositiveIntegerField()
@@ -125,10 +171,25 @@ class PageImage(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"Page {self.position + 1}"
+        return f"Picture {self.position + 1}"
 
-    def as_image_part(self) -> ImagePart:
-        return ImagePart(self.file.name, self.media_type, self.width, self.height, self.file.size)
+    @property
+    def page_number(self) -> int:
+        return 1 + (self.position if self.page is None else self.page)
+
+    def as_image_part(self, is_in_text: bool = False) -> ImagePart:
+        file = self.file
+        return ImagePart(file.name, self.media_type, self.width, self.height, file.size, is_in_text)
+
+
+def _cut_at_pictures(text: str, places: Sequence[tuple[int, PageImage]]) -> list[Part]:
+    """Return the text and the pictures in it, of which only so many are sent."""
+    parts: list[Part] = []
+    start = 0
+    for place, picture in places[: settings.CHATAPP_SCANNED_PAGES]:
+        parts += [text_part(text[start:place]), picture.as_image_part(is_in_text=True)]
+        start = place
+    return [*parts, text_part(text[start:])]
 
 
 def tokens_of(parts: Sequence[Part]) -> int:

@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from datetime import datetime
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
+from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
@@ -63,6 +66,17 @@ def open_file(name: str) -> BinaryIO:
     with _os_errors():
         file: BinaryIO = backend().open(name)  # type: ignore[assignment]
         return file
+
+
+@contextmanager
+def local_copy(name: str) -> Iterator[Path]:
+    """Provide the path of a copy of a file on this machine's disk."""
+    with TemporaryFile(dir=settings.DATA_DIR) as copy:
+        with open_file(name) as stored:
+            copyfileobj(stored, copy)
+        copy.flush()
+        copy.seek(0)
+        yield Path(f"/dev/fd/{copy.fileno()}")
 
 
 def delete(name: str) -> None:

@@ -49,14 +49,16 @@ class ImageSettings(models.Model):
         refusals = self.image_refusals or {}
         return {model: datetime.fromisoformat(at) for model, at in refusals.items()}
 
+    def learn_image_refusal(self, model: str) -> None:
+        """Note on this object that a model refused images; `remember_image_refusal` stores it."""
+        self.image_refusals = _with_refusal(self.image_refusals, model)
+
     @classmethod
     def remember_image_refusal(cls, pk: int, model: str) -> None:
         """Remember that a model has refused images, for all processes."""
         with transaction.atomic():
             for upstream in cls._locked(pk):
-                refusals = upstream.image_refusals or {}
-                refusals.setdefault(model, timezone.now().isoformat())
-                upstream.image_refusals = dict(list(refusals.items())[-MAX_REFUSALS:])
+                upstream.image_refusals = _with_refusal(upstream.image_refusals, model)
                 upstream.save(update_fields=["image_refusals"])
 
     @classmethod
@@ -73,3 +75,10 @@ class ImageSettings(models.Model):
         """Return the upstream, locked, if it exists."""
         found = cls._default_manager.select_for_update().filter(pk=pk)
         return found.only("image_refusals").order_by()
+
+
+def _with_refusal(refusals: dict[str, str] | None, model: str) -> dict[str, str]:
+    """Return when models refused images first, with this model among them."""
+    known = {**(refusals or {})}
+    known.setdefault(model, timezone.now().isoformat())
+    return dict(list(known.items())[-MAX_REFUSALS:])

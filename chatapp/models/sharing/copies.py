@@ -90,7 +90,7 @@ class SharedCopying(Copying):
         for attachment in originals.select_related("file__content"):
             assert attachment.content
             assert attachment.message_id
-            text = "".join(attachment.content.pages(*attachment.page_range))
+            text = attachment.content.text_of(*attachment.page_range)
             try:
                 owner = self.conversation.user_id
                 self.texts[attachment.pk] = stored_text(text, owner) if text else None

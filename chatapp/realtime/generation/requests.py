@@ -5,8 +5,8 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 
-from chatapp.catalogue import endpoint_of
-from chatapp.models import ToolServer, Turn
+from chatapp.catalogue import endpoint_of, takes_images
+from chatapp.models import ToolServer, Turn, Upstream
 from chatapp.models.conversations.turns import tool_servers
 from chatapp.models.library.presets import CLOCK
 from chatapp.realtime.generation.unsupported import Unsupported
@@ -14,6 +14,7 @@ from chatapp.tools import CLOCK as CLOCK_TOOL
 from chatapp.tools import shared_registry
 from chatapp.upstream.wire.content import ImagePart, is_parts
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
+from chatapp.upstream.wire.history import History
 
 KEY_REMOVED = "(key removed)"
 
@@ -54,6 +55,15 @@ async def options_of(
     return RequestOptions(tools, upstream.parameters_for(model, wanted)), conceded
 
 
+def history_taken(
+    history: History, upstream: Upstream, model: str, unsupported: Unsupported
+) -> History:
+    """Return the history as a model takes it."""
+    if history.images and takes_images(upstream, model) is False:
+        history = history.without_pictures_in_text()
+    return unsupported.as_taken((upstream.pk, model), history)
+
+
 async def shown_request(turn: Turn, unsupported: Unsupported) -> dict[str, object]:
     """Return the body of the turn's request for people to look at.
 
@@ -62,8 +72,7 @@ async def shown_request(turn: Turn, unsupported: Unsupported) -> dict[str, objec
     """
     reply = turn.reply
     assert reply.upstream
-    model = reply.upstream.pk, reply.model
-    history = unsupported.as_taken(model, turn.history)
+    history = history_taken(turn.history, reply.upstream, reply.model, unsupported)
     options, _ = await options_of(turn, unsupported, turn.tool_servers)
     endpoint = endpoint_of(reply.upstream)
     messages = [_with_placeholders(message) for message in history.messages]

@@ -20,7 +20,7 @@ from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.fallback import Fallbacks
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
 from chatapp.realtime.generation.images import with_images
-from chatapp.realtime.generation.requests import options_of
+from chatapp.realtime.generation.requests import history_taken, options_of
 from chatapp.realtime.generation.retries import RequestFailed, with_retries
 from chatapp.realtime.generation.tool_runs import ToolRuns
 from chatapp.realtime.generation.unsupported import Model, Unsupported
@@ -192,7 +192,11 @@ class Writer:
         }
         if self._sent.images and (error.refuses_images or error.refuses_parts):
             self.refused_images = True
-            self.reply.error = replace(error, kind=ErrorKind.NO_IMAGES)
+            self.upstream.learn_image_refusal(self.message.model)
+            if self._sent.images:  # those that a person attached, or an administrator insists
+                self.reply.error = replace(error, kind=ErrorKind.NO_IMAGES)
+            else:
+                await self._ask()
         elif refusal and self._is_respelled(refusal):
             await self._ask()
         elif refusal and names:
@@ -381,7 +385,8 @@ class Writer:
 
     @property
     def _sent(self) -> History:
-        return self._unsupported.as_taken(self._model, self._history)
+        model = self.message.model
+        return history_taken(self._history, self.upstream, model, self._unsupported)
 
     @property
     def _choices(self) -> list[Reply]:

@@ -160,6 +160,10 @@ def about_file(attachment: Attachment | PresetFile) -> str:
     facts = [content.label, filesizeformat(attachment.size)]
     if content.unit:
         facts.insert(1, _pages_words(attachment, content.unit.lower(), content.page_count))
+    if content.left_out:
+        facts.append(f"left out: {content.left_out_words}")
+    if sentence := content.pages_not_sent(*attachment.page_range):
+        facts.append(sentence)
     return " · ".join(facts)
 
 

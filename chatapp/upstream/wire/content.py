@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeGuard
 
 _STEP_BYTES = 192 * 1024  # a multiple of 3
+PICTURE_LEFT_OUT = "(This picture is left out, because the model takes no images.)"
 SEPARATOR = "\n\n"  # between the texts of parts that are sent as one text
 
 
@@ -22,6 +23,7 @@ class ImagePart:
     width: int  # pixels
     height: int
     size: int  # bytes
+    is_in_text: bool = False  # a picture of a document, whose text says where it stands
 
 
 class EncodedPart:
@@ -85,6 +87,15 @@ def texts_joined(messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any
     Images are left out.
     """
     return [_with_one_text(message) for message in messages]
+
+
+def text_without_pictures(content: object) -> object:
+    """Return a content with a sentence in place of each picture that is in a text."""
+    if not is_parts(content):
+        return content
+    is_picture = [isinstance(part, ImagePart) and part.is_in_text for part in content]
+    parts = zip(content, is_picture, strict=True)
+    return [text_part(PICTURE_LEFT_OUT) if is_one else part for part, is_one in parts]
 
 
 def fitted(width: int, height: int, side: int) -> tuple[int, int]:

@@ -9,7 +9,15 @@ error on every later prompt.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
-from chatapp.upstream.wire.content import ImagePart, Part, has_content, images_in, joined
+from chatapp.upstream.wire.content import (
+    ImagePart,
+    Part,
+    has_content,
+    images_in,
+    is_parts,
+    joined,
+    text_without_pictures,
+)
 from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.errors import THOUGHTS
 
@@ -90,6 +98,21 @@ class History(NamedTuple):
         system, prompt, *others = self.messages
         content = joined([system["content"], prompt["content"]])
         return History.of([{**prompt, "content": content}, *others])
+
+    @property
+    def has_own_images(self) -> bool:
+        """Whether it has images that are more than pictures in the text of a document."""
+        return not all(image.is_in_text for image in self.images)
+
+    def without_pictures_in_text(self) -> "History":
+        """Put sentences in place of the pictures of documents, for models that take no images."""
+        messages = [
+            {**one, "content": text_without_pictures(one["content"])}
+            if is_parts(one.get("content"))
+            else one
+            for one in self.messages
+        ]
+        return History(messages, sum(map(_bytes_within, messages)), images_in(messages))
 
     @property
     def has_bare_calls(self) -> bool:

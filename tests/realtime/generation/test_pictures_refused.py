@@ -1,0 +1,50 @@
+"""A model refuses images that are only pictures of a document: it is asked again without them."""
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatapp.documents import Document, Picture, PlacedPicture
+from chatapp.models import Upstream, User
+from chatapp.upstream.wire.content import PICTURE_LEFT_OUT
+from tests.realtime.generation.replies import saved
+from tests.support.attaching import drafted
+from tests.support.fake_upstream import FakeUpstream, answer
+from tests.support.pictures import png
+from tests.support.tab import Tab
+
+pytestmark = pytest.mark.django_db
+
+REFUSAL = {"error": {"message": "This model does not support image input.", "code": 400}}
+PICTURE = Picture("image/png", 9, 9, png(9, 9), png(4, 4))
+REPORT = Document(
+    "application/pdf", "PDF", "", ("Before [Picture 1]",), (PlacedPicture(0, 18, PICTURE),)
+)
+
+
+async def test_it_answers_without_the_pictures(
+    tab: Tab, alice: User, upstream: FakeUpstream
+) -> None:
+    report = await database_sync_to_async(drafted)(alice, "report.pdf", REPORT)
+    upstream.fail(400, REFUSAL)
+    upstream.script(*answer("I see."))
+    reply = await tab.ask("Read it", attached=str(report.pk))
+    await tab.until_ended()
+    assert (await saved(reply)).content == "I see."
+    refused, answered = (str(request.body["messages"]) for request in upstream.chat_requests)
+    assert "image_url" in refused
+    assert "image_url" not in answered
+    assert PICTURE_LEFT_OUT in answered
+    connected = await Upstream.objects.aget()
+    assert connected.takes_images("google/gemini-3-flash") is False
+
+
+async def test_an_attached_image_still_fails(tab: Tab, alice: User, upstream: FakeUpstream) -> None:
+    store = database_sync_to_async(drafted)
+    files = [await store(alice, "report.pdf", REPORT), await store(alice, "a.png", PICTURE)]
+    upstream.fail(400, REFUSAL)
+    reply = await tab.ask("Read it", attached="\n".join(str(file.pk) for file in files))
+    await tab.until_ended()
+    message = await saved(reply)
+    assert message.error
+    assert message.error["kind"] == "no_images"
+    assert len(upstream.chat_requests) == 1

@@ -13,7 +13,7 @@ from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.generic import FormView
 
-from chatapp.accounts import openid, profile, signup, tokens, views
+from chatapp.accounts import avatars, openid, profile, signup, tokens, views
 from chatapp.accounts.auditing import records_factors
 from chatapp.accounts.staff import View, confirmed_only
 
@@ -64,6 +64,8 @@ urlpatterns = [
     path("preferences/", views.preferences, name="preferences"),
     path("preferences/memory/", views.memory, name="memory"),
     path("accounts/profile/", profile.profile, name="profile"),
+    path("accounts/profile/picture/", avatars.change, name="change-avatar"),
+    path("accounts/pictures/<slug:version>/", avatars.avatar, name="avatar"),
     path("accounts/devices/", views.devices, name="devices"),
     path("accounts/tokens/", tokens.tokens, name="tokens"),
     path("accounts/tokens/<uuid:pk>/revoke/", tokens.revoke, name="revoke-token"),

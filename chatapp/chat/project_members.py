@@ -23,7 +23,9 @@ from chatapp.models.library.sharing import groups_to_share_with
 from chatapp.realtime.worker import worker
 
 PAGE = 60  # chats of others
-AUTHOR = ("user__username", "user__first_name", "user__last_name")
+AUTHOR = tuple(
+    f"user__{name}" for name in ("username", "first_name", "last_name", "avatar_version")
+)
 MAX_TOLD = 500  # people whose open tabs show a change of members at once
 NAMED, ALL = "named", "everyone"
 READ, ADD = "read", "add"

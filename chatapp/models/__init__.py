@@ -8,6 +8,7 @@ Imports `upstream.wire`, which does no I/O, and the packages of the lowest layer
 
 from chatapp.models.accounts.access_rules import AccessRule, Permitted, permitted
 from chatapp.models.accounts.access_tokens import AccessToken
+from chatapp.models.accounts.avatars import Avatar
 from chatapp.models.accounts.devices import Device
 from chatapp.models.accounts.memory import Memory
 from chatapp.models.accounts.users import User
@@ -78,6 +79,7 @@ __all__ = [
     "AuditDetail",
     "AuditEvent",
     "AuditHead",
+    "Avatar",
     "BudgetAccount",
     "BudgetHold",
     "CacheEntry",

@@ -112,6 +112,7 @@ UNFILLED = {
     "CacheEntry cache_key value": "counts of attempts, keyed by hashes",
     "ChatExport problem chats suffix": "words of ours, and ids",
     "ContentType app_label model": "names of models",
+    "Avatar version media_type data": "a hash, a picture and one of a few",
     "FileContent label media_type unit": "one of a few",
     "FileContent page_ends": "numbers",
     "FileContent left_out": "counts of what is one of a few",
@@ -151,6 +152,7 @@ UNFILLED = {
     "UpstreamFailure kind": "one of a few words",
     "Usage price": "numbers",
     "User password": "a hash, which is never shown",
+    "User avatar_version": "a hash",
 }
 
 COST = {"provenance": "unknown"}

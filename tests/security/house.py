@@ -27,6 +27,7 @@ from chatapp.models import (
     AuditDetail,
     AuditEvent,
     AuditHead,
+    Avatar,
     CacheEntry,
     ChatExport,
     ChatSettings,
@@ -151,6 +152,7 @@ class House:
             **{f"{name}s/<int:pk>": f"{name}s/{key}" for name, key in self.objects.items()},
             "<int:pk>": str(self.objects["user"]),
             "<slug:what>": "roles",
+            "<slug:version>": str(self.objects["avatar"]),
             "<str:named>": str(self.objects.get("named", "MQ")),
             "<str:provider_id>": "oidc",
             "<str:token>": str(self.objects.get("token", "0" * 32)),
@@ -219,7 +221,9 @@ def furnish(alice: User) -> House:
     link, shared_token = share.store(alice)
     alice.groups.clear()
     job, file = imported(conversation)
+    Avatar.replace(alice, "image/png", b"a picture of Alice")
     objects = {
+        "avatar": alice.avatar_version,
         "shared_link": link.pk,
         "shared_token": shared_token,
         "access_token": token.pk,

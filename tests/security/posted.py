@@ -113,6 +113,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "new_password2": NEW,
     },
     "accounts/profile/": {"first_name": "Alice", "email": "alice@example.org"},
+    "accounts/profile/picture/": {"remove": "on"},
     "accounts/tokens/": {"name": "New", "scopes": "chat", "days": "7"},
     "preferences/": {"finishes_replies": "on"},
     "accounts/reauthenticate/": {"password": PASSWORD},

@@ -210,6 +210,8 @@ TABLE = {
     "accounts/by/failed/": NO_WAY,
     "accounts/by/joined/": NO_WAY,
     "accounts/profile/": MEMBERS,
+    "accounts/profile/picture/": POSTED,
+    "accounts/pictures/<slug:version>/": MEMBERS,  # who knows its hash was shown it
     "accounts/devices/": MEMBERS,
     "accounts/tokens/": MEMBERS,
     "accounts/tokens/<uuid:pk>/revoke/": POSTED,
@@ -315,6 +317,7 @@ OWN = (
     "accounts/logout/",
     "admin/logout/",
     "accounts/profile/",
+    "accounts/profile/picture/",
     "accounts/devices/",
     "preferences/",
     "preferences/memory/",

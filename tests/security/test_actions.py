@@ -132,6 +132,7 @@ ACTIONS = {
     # A person's own account
     "accounts/address/<str:token>/": Gates(ANYBODY, "address.confirmed"),
     "accounts/profile/": Gates(MEMBER, "person.changed"),
+    "accounts/profile/picture/": Gates(MEMBER, "person.changed"),
     "accounts/devices/": Gates(MEMBER, "sessions.ended"),  # only revokes
     "accounts/tokens/": Gates(MEMBER, "token.created", PASSWORD),
     "accounts/tokens/<uuid:pk>/revoke/": Gates(OWNER, "token.revoked"),  # only revokes

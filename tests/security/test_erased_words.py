@@ -98,6 +98,7 @@ NOT_THEIRS = {
     "Project model": "an id of a model that the upstream lists",
     "AccessToken digest last_characters scopes": "random, and names of ours",
     "Device session_key": "random",
+    "Avatar version media_type data": "a hash, a picture and one of a few",
     "ReplyImage media_type": "one of a few",
     "RequestSettings digest": "a hash",
     "ReviewLabel name": "the house's",
@@ -118,7 +119,7 @@ NOT_THEIRS = {
     "Upstream model_contexts context_refusals": "ids of models",
     "Usage price": "numbers",
     "Usage upstream_name model": "what was used, counted as nobody's",
-    "User password": "a hash",
+    "User password avatar_version": "hashes",
 }
 """By model and fields: why they contain no word of a person's."""
 

@@ -53,6 +53,10 @@ class User(AbstractUser):
         "finish replies when I close the tab", default=False, db_default=False
     )
 
+    avatar_version = models.CharField(
+        max_length=16, blank=True, default="", db_default="", editable=False
+    )
+
     seen_at = models.DateTimeField("last seen", null=True, editable=False)
 
     objects: ClassVar[Users] = Users()

@@ -125,7 +125,8 @@ class FileContent(models.Model):
 
     def text_of(self, first: int, last: int) -> str:
         """Return the text of these pages; the first page of a document is 1."""
-        return self.text[[0, *self.page_ends][first - 1] : self.page_ends[last - 1]]
+        starts = [0, *self.page_ends]
+        return self.text[starts[max(first - 1, 0)] : starts[last]]
 
     def text_from(self, begin: int, length: int) -> str:
         """Return a part of the text without loading all of it."""

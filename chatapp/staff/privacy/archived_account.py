@@ -1,13 +1,14 @@
 """The small files of a person's archive: their account, projects, shared links, imports, and what
 staff opened of their chats."""
 
+from base64 import b64encode
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
 
-from chatapp.models import Import, Memory, Project, SharedChat, User
+from chatapp.models import Avatar, Import, Memory, Project, SharedChat, User
 from chatapp.staff.privacy.queries import all_staff_accesses
 
 
@@ -23,6 +24,14 @@ def archived_account(person: User) -> dict[str, Any]:
     }
 
 
+def _picture(person: User) -> str | None:
+    """Return the person's picture as a data URL."""
+    if not person.avatar_version:
+        return None
+    found = Avatar.objects.get(user=person)
+    return f"data:{found.media_type};base64,{b64encode(bytes(found.data)).decode()}"
+
+
 def _account(person: User) -> dict[str, Any]:
     memory = Memory.objects.filter(user=person)
     return {
@@ -35,6 +44,7 @@ def _account(person: User) -> dict[str, Any]:
         "joined_at": person.date_joined.isoformat(),
         "seen_at": _moment(person.seen_at),
         "signed_in_at": _moment(person.last_login),
+        "picture": _picture(person),
         "finishes_replies": person.finishes_replies,
         "memory": memory.values("about", "answers", "is_on").first(),
         "organisation": [one.extra_data for one in SocialAccount.objects.filter(user=person)],

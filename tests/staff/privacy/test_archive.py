@@ -131,8 +131,13 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         "account.json": {
             "username", "first_name", "last_name", "email", "date_joined", "last_login",
             "seen_at", "is_staff", "is_superuser", "reviews", "finishes_replies",
+            "avatar_version",
         },
         "": {"id", "password", "is_active"},  # a secret; the person is active
+    },
+    "chatapp.Avatar": {
+        "account.json": {"media_type", "data"},
+        "": {"id", "user", "version"},
     },
     "chatapp.Device": {
         "account.json": {"agent", "address", "began_at", "seen_at"},

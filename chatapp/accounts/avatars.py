@@ -1,0 +1,83 @@
+"""People's pictures: their form on the page of one's own name, and the pictures themselves."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from chatapp import documents
+from chatapp.documents import Limits, Picture, Unreadable
+from chatapp.models import Avatar, User, audit
+from chatapp.models.refusals import Refused
+
+MAX_BYTES = 1024 * 1024
+LIMITS = Limits(image_side=512, seconds=5.0)
+TOO_LARGE = "This file is too large. The limit is 1 MiB."
+NO_IMAGE = "This file is not an image. Choose a PNG, JPEG, WebP or GIF image."
+# The address has a hash of the picture, which nobody knows who was not shown it.
+HEADERS = {"Cache-Control": "private, max-age=31536000, immutable", "Content-Disposition": "inline"}
+
+
+class AvatarForm(forms.Form):
+    """A picture; static/js/avatar.js makes it small before it is sent."""
+
+    picture = forms.FileField(
+        widget=forms.FileInput({"accept": "image/*", "data-avatar": ""}),
+        help_text="It is shown in a small circle to people with whom you share projects.",
+    )
+
+    def clean_picture(self) -> Picture:
+        """Return the picture, encoded again without metadata."""
+        given: Any = self.cleaned_data["picture"]
+        if (given.size or 0) > MAX_BYTES:
+            raise forms.ValidationError(TOO_LARGE)
+        with tempfile.TemporaryFile() as file:
+            file.write(given.read())
+            file.flush()
+            file.seek(0)
+            try:
+                found = documents.read(Path(f"/dev/fd/{file.fileno()}"), LIMITS)
+            except Unreadable as unreadable:
+                raise forms.ValidationError(str(unreadable)) from unreadable
+        if not isinstance(found, Picture):
+            raise forms.ValidationError(NO_IMAGE)
+        return found
+
+
+@require_POST
+@login_required
+def change(request: HttpRequest) -> HttpResponse:
+    """Store or remove one's own picture."""
+    assert isinstance(request.user, User)
+    if "remove" in request.POST:
+        Avatar.remove(request.user)
+        audit.record("person.changed", actor=request.user, about=request.user)
+        messages.success(request, "Your picture was removed.")
+        return redirect("profile")
+    form = AvatarForm(request.POST, request.FILES)
+    try:
+        if form.is_valid():
+            picture = form.cleaned_data["picture"]
+            Avatar.replace(request.user, picture.media_type, picture.data)
+            audit.record("person.changed", actor=request.user, about=request.user)
+            messages.success(request, "Your picture was saved.")
+        else:
+            messages.error(request, str(form.errors["picture"][0]))
+    except Refused as refused:
+        messages.error(request, str(refused))
+    return redirect("profile")
+
+
+@require_safe
+@login_required
+def avatar(_request: HttpRequest, version: str) -> HttpResponse:
+    """A picture, by its hash."""
+    found = Avatar.objects.filter(version=version)[:1]
+    picture = get_object_or_404(found)
+    return HttpResponse(bytes(picture.data), content_type=picture.media_type, headers=HEADERS)

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
@@ -19,6 +20,7 @@ from chatapp.models.refusals import Refused
 MAX_BYTES = 1024 * 1024
 LIMITS = Limits(image_side=512, seconds=5.0)
 TOO_LARGE = "This file is too large. The limit is 1 MiB."
+REMOVED = "Your picture was removed."
 NO_IMAGE = "This file is not an image. Choose a PNG, JPEG, WebP or GIF image."
 # The address has a hash of the picture, which nobody knows who was not shown it.
 HEADERS = {"Cache-Control": "private, max-age=31536000, immutable", "Content-Disposition": "inline"}
@@ -55,29 +57,34 @@ class AvatarForm(forms.Form):
 def change(request: HttpRequest) -> HttpResponse:
     """Store or remove one's own picture."""
     assert isinstance(request.user, User)
-    if "remove" in request.POST:
-        Avatar.remove(request.user)
-        audit.record("person.changed", actor=request.user, about=request.user)
-        messages.success(request, "Your picture was removed.")
-        return redirect("profile")
-    form = AvatarForm(request.POST, request.FILES)
-    try:
-        if form.is_valid():
-            picture = form.cleaned_data["picture"]
-            Avatar.replace(request.user, picture.media_type, picture.data)
-            audit.record("person.changed", actor=request.user, about=request.user)
-            messages.success(request, "Your picture was saved.")
-        else:
+    picture = None
+    if "remove" not in request.POST:
+        form = AvatarForm(request.POST, request.FILES)
+        if not form.is_valid():
             messages.error(request, str(form.errors["picture"][0]))
+            return redirect("profile")
+        picture = form.cleaned_data["picture"]
+    try:
+        _store(request.user, picture)
     except Refused as refused:
         messages.error(request, str(refused))
+    else:
+        messages.success(request, "Your picture was saved." if picture else REMOVED)
     return redirect("profile")
+
+
+@transaction.atomic
+def _store(user: User, picture: Picture | None) -> None:
+    if picture:
+        Avatar.replace(user, picture.media_type, picture.data)
+    else:
+        Avatar.remove(user)
+    audit.record("person.changed", actor=user, about=user)
 
 
 @require_safe
 @login_required
 def avatar(_request: HttpRequest, version: str) -> HttpResponse:
     """A picture, by its hash."""
-    found = Avatar.objects.filter(version=version)[:1]
-    picture = get_object_or_404(found)
+    picture = get_object_or_404(Avatar.objects.filter(version=version)[:1])
     return HttpResponse(bytes(picture.data), content_type=picture.media_type, headers=HEADERS)

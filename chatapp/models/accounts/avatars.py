@@ -3,7 +3,7 @@
 from hashlib import sha256
 from typing import ClassVar
 
-from django.db import models, transaction
+from django.db import models
 
 from chatapp.models.accounts.users import User
 from chatapp.models.refusals import Refused
@@ -26,9 +26,11 @@ class Avatar(models.Model):
         return f"The picture of {self.user}"
 
     @classmethod
-    @transaction.atomic
     def replace(cls, user: User, media_type: str, data: bytes) -> None:
-        """Store a person's picture instead of the present one. Raises `Refused`."""
+        """Store a person's picture instead of the present one, in the caller's transaction.
+
+        Raises `Refused`.
+        """
         if len(data) > MAX_BYTES:
             raise Refused(TOO_LARGE)
         version = sha256(data).hexdigest()[:16]
@@ -38,9 +40,8 @@ class Avatar(models.Model):
         user.save(update_fields=["avatar_version"])
 
     @classmethod
-    @transaction.atomic
     def remove(cls, user: User) -> None:
-        """Delete a person's picture, if there is one."""
+        """Delete a person's picture, if there is one, in the caller's transaction."""
         cls.objects.filter(user=user).delete()
         user.avatar_version = ""
         user.save(update_fields=["avatar_version"])

@@ -1,0 +1,36 @@
+"""`python -m bench.documents`: reads all documents in the sandbox and prints the words that arrive,
+by format, and those that don't, by document."""
+
+import tempfile
+from pathlib import Path
+
+from bench.documents.case import Case
+from bench.documents.cases import all_cases
+from bench.documents.shares import missing_of, shares_of, table_of
+from chatapp import documents
+from chatapp.documents import Document, Limits, Unreadable
+
+
+def read(case: Case) -> str:
+    """Return the text that a model is sent of a document; none if it is refused."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(case.content)
+        file.flush()
+        try:
+            found = documents.read(Path(file.name), Limits())
+        except Unreadable as unreadable:
+            print(f"{case.format}, {case.name}: {unreadable}")
+            return ""
+    return "\n".join(found.pages) if isinstance(found, Document) else ""
+
+
+def main() -> None:
+    texts = {(case.format, case.name): read(case) for case in all_cases()}
+    for case in all_cases():
+        if missing := missing_of(case, texts[case.format, case.name]):
+            print(f"{case.format}, {case.name}: no {', '.join(missing.elements())}")
+    print(table_of(shares_of(all_cases(), lambda case: texts[case.format, case.name])))
+
+
+if __name__ == "__main__":
+    main()

@@ -69,7 +69,8 @@ _STYLED: Attributes = {
 }
 
 PROSE: dict[str, Attributes] = {
-    **_bare("br hr ul label blockquote em strong del kbd sub sup summary table thead tbody tr"),
+    **_bare("br hr ul label blockquote summary table thead tbody tr"),
+    **_bare("em strong del kbd sub sup b i u s mark small"),
     **{tag: {"dir": _RIGHT_TO_LEFT} for tag in ("h3", "h4", "h5", "h6", "li")},
     "a": {"href": _ADDRESS, "target": _one_of("_blank"), "rel": _one_of(REL)},
     "code": {"class": _form(f"language-{LANGUAGE}")},

@@ -1,4 +1,4 @@
-"""The few tags of HTML that models write in prose: keys, indices and line breaks; and footnotes.
+"""The few tags of HTML that models write in prose: keys, indices, emphasis, line breaks; footnotes.
 
 The tags arrive as text (`&lt;kbd&gt;`) in the HTML of cmark. A pair becomes an element if no tag of
 Markdown begins or ends between them without its other half; anything else stays as it was typed.
@@ -8,7 +8,7 @@ import re
 
 from .footnotes import REFERENCE
 
-NAMES = "kbd|sub|sup"
+NAMES = "kbd|sub|sup|b|strong|i|em|u|s|del|mark|small"
 
 _TOKEN = re.compile(
     rf"<code\b.*?</code>|<(?P<closes>/?)(?P<tag>[a-z][a-z0-9]*)[^>]*>"

@@ -23,9 +23,13 @@ _NESTED_FENCE = re.compile(
 )
 _MARKERS = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|#{1,6}|>)(?:[ \t]+|\Z))*(?:\[[ xX]\][ \t])?")
 _ONLY_MARKERS = re.compile(r"[ \t]*(?:[-*+=#>:|`~. \t]|\d{1,9}[.)])*\Z")
+# Of tags that are not whole yet.
+_BEGINNINGS = "|".join(
+    sorted({name[:length] for name in NAMES.split("|") for length in range(3, len(name) + 1)})
+)
 _UNDECIDED_END = re.compile(
     rf"https?:?/?\Z|(?:https?://|www\.)[^\s{PUNCTUATION}]*\Z|[\w.+-]+@[^\s{PUNCTUATION}]*\Z"
-    rf"|<(?:h?t{{0,2}}p?s?|https?:\S*|mailto:\S*)\Z|</?(?:[a-z]{{1,2}}|{NAMES})?\Z|<br ?/?\Z"
+    rf"|<(?:h?t{{0,2}}p?s?|https?:\S*|mailto:\S*)\Z|</?(?:[a-z]{{1,2}}|{_BEGINNINGS})?\Z|<br ?/?\Z"
     r"|&#?\w{0,31}\Z|\\\Z|(?<=\W)!\Z"
 )
 _MAX_WORD_LENGTH = 2000

@@ -42,6 +42,10 @@ LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
         ("<http://b.c>", f'<p><a href="http://b.c" {LINK}>http://b.c</a></p>'),
         ("http://b.c<br>d", f'<p><a href="http://b.c" {LINK}>http://b.c</a><br>d</p>'),
         (
+            "<b>a</b> <strong>b</strong> <mark>c</mark>",
+            "<p><b>a</b> <strong>b</strong> <mark>c</mark></p>",
+        ),
+        (
             "<kbd>a</kbd>**b<sub>*c*</sub>**",
             "<p><kbd>a</kbd><strong>b<sub><em>c</em></sub></strong></p>",
         ),
@@ -99,7 +103,7 @@ def test_markdown_is_rendered_to_html(text: str, html: str | None) -> None:
         ("<mailto: b>", None),
         ("`<b>`", "<b>"),
         ("- <img src=x onerror=y>", "<img src=x onerror=y>"),
-        ("**<i>a</i>**", "<i>a</i>"),
+        ("**<q>a</q>**", "<q>a</q>"),
         (r"\<b>", "<b>"),
         (r"\\<b>", r"\<b>"),
     ],

@@ -66,6 +66,11 @@ def opened(job: Import) -> Iterator[list[BinaryIO]]:
             raise JobFailed(NO_COPY) from error
 
 
+def names_of(job: Import) -> list[str]:
+    """Return the names of the files that `opened` yields, in its order."""
+    return list(job.files.values_list("name", flat=True))
+
+
 @contextmanager
 def _opened(file: ImportFile) -> Iterator[BinaryIO]:
     with file.open() as parts:

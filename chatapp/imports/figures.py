@@ -1,12 +1,14 @@
 """What a preview and a report say about an import, as JSON that is saved with it."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Self
 
 from django.utils import timezone
+
+from chatapp.transfer import SourceChat, SourceFile, SourceMessage
 
 MAX_REASONS = 100
 MAX_EXAMPLES = 20
@@ -29,6 +31,16 @@ class Reasons:
         entry[0] += count
         if title and title not in entry[1] and len(entry[1]) < MAX_EXAMPLES:
             entry[1].append(title)
+
+    def add_chat(self, chat: SourceChat) -> None:
+        """Add what is different in a chat, and which of its messages are lost."""
+        for note in chat.notes:
+            self.add(note, chat.title)
+        for lost in chat.lost:
+            self.add(lost.reason, f"{chat.title}, {lost.place}")
+
+    def add_missing_file(self, file: SourceFile, title: str) -> None:
+        self.add(file.missing or "A file is not in the export.", f"{title}: {file.name}")
 
 
 @dataclass(slots=True)
@@ -56,6 +68,12 @@ class _Figures:
                     value = Counter(value)
                 setattr(figures, one.name, value)
         return figures
+
+
+def missing_files(messages: Iterable[SourceMessage]) -> list[SourceFile]:
+    """Return the files without content, each once, though several messages may have it."""
+    files = (file for message in messages for file in message.files if not file.content)
+    return list({id(file): file for file in files}.values())
 
 
 def span(first: str, last: str, *dates: datetime | None) -> tuple[str, str]:
@@ -116,5 +134,6 @@ class Result(_Figures):
     files: int = 0
     reasons: Reasons = field(default_factory=Reasons)
     left_out: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
     projects: list[str] = field(default_factory=list)  # the keys of those that it created
     undone: dict[str, int] = field(default_factory=dict)

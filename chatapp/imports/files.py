@@ -71,16 +71,14 @@ class FileReader:
     ) -> Iterator[None]:
         """Read the files of a message one by one; why one can't be read goes to the reasons.
 
-        Raises `JobFailed` if the storage fails.
+        Files without content are passed over. Raises `JobFailed` if the storage fails.
         """
         is_reply = record.role == "assistant"
         most = MAX_IMAGES if is_reply else settings.CHATAPP_FILES_PER_MESSAGE
         for position, file in enumerate(record.files):
-            if file.content is None:
-                reasons.add(file.missing or "A file is not in the export.", title)
-            elif position >= most:
-                reasons.add(TOO_MANY, title)
             if position >= most:
+                if file.content:
+                    reasons.add(TOO_MANY, title)
                 continue
             if file.is_expired and not is_reply:
                 read.attachments.append(self._attachment(file, message, read))

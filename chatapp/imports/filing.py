@@ -1,9 +1,9 @@
 """Puts imported chats into projects, and pins them, within the limits of a person."""
 
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from chatapp.imports.figures import Result
-from chatapp.imports.rows import NAMESPACE, project_name
+from chatapp.imports.project_names import ProjectNames, has_folder, project_key
 from chatapp.models import Conversation, Import, Project
 from chatapp.models.conversations.folders import MAX_PINNED
 from chatapp.models.conversations.projects import MAX_PROJECTS
@@ -17,11 +17,11 @@ class Filing:
     def __init__(self, job: Import, result: Result) -> None:
         self._job = job
         self._result = result
-        self._projects: dict[str, UUID | None] = {}
+        self._names = ProjectNames(job.user_id)
 
     def file(self, conversation: Conversation, chat: SourceChat) -> None:
         """Set the project and the pin of a chat that is about to be stored."""
-        if self._job.makes_projects and (chat.folder_id or chat.folder):
+        if self._job.makes_projects and has_folder(chat):
             conversation.project_id = self._project(chat)
             if conversation.project_id is None:
                 self._result.reasons.add(TOO_MANY_PROJECTS, chat.title)
@@ -32,13 +32,12 @@ class Filing:
                 self._result.reasons.add(TOO_MANY_PINNED, chat.title)
 
     def _project(self, chat: SourceChat) -> UUID | None:
-        folder = chat.folder_id or chat.folder
-        key = uuid5(NAMESPACE, f"{self._job.user_id} {chat.source} folder {folder}")
+        key = project_key(self._job.user_id, chat)
         own = Project.objects.filter(user=self._job.user_id)
         if own.filter(pk=key).exists():
             return key
-        name = project_name(chat)
-        if named := own.filter(name=name).first():
+        name = self._names.name_for(chat)
+        if chat.folder and (named := own.filter(name=name).first()):
             return named.pk
         if own.count() >= MAX_PROJECTS:
             return None

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from chatapp.imports.exports import Ownership, opened
-from chatapp.imports.figures import Preview, count_parts
+from chatapp.imports.exports import Ownership, names_of, opened
+from chatapp.imports.figures import Preview, count_parts, missing_files
 from chatapp.imports.people import Tally
+from chatapp.imports.project_names import ProjectNames
 from chatapp.imports.rows import (
     bytes_of,
     chat_key,
-    project_name,
     request_bytes,
     settings_bytes,
 )
@@ -34,13 +34,14 @@ def preview(job: Import) -> Iterator[None]:
         ownership = Ownership(job.user, files, watch)
         job.source, job.is_for_team = str(ownership.format), ownership.is_for_team
         tally = Tally(ownership.people)
+        projects = ProjectNames(job.user_id)
         waiting: list[SourceChat] = []
         began_at = time.monotonic()
-        for entry in read(files, ownership.format, report, watch):
+        for entry in read(files, ownership.format, report, watch, names_of(job)):
             ownership.check(entry)
             if isinstance(entry, Skipped):
                 figures.skipped += 1
-                figures.reasons.add(entry.reason, "" if job.is_for_team else entry.title)
+                figures.reasons.add(entry.reason, "" if job.is_for_team else entry.label)
             elif job.is_for_team:
                 tally.add(entry, figures)
             else:
@@ -49,12 +50,12 @@ def preview(job: Import) -> Iterator[None]:
             if job.done > MAX_CHATS:
                 raise JobFailed(TOO_MANY)
             if len(waiting) == CHATS_AT_ONCE:
-                _compare(figures, job.user, waiting)
+                _compare(figures, job.user, waiting, projects)
                 waiting.clear()
             if time.monotonic() - began_at > STEP_SECONDS:
                 yield
                 began_at = time.monotonic()
-        _compare(figures, job.user, waiting)
+        _compare(figures, job.user, waiting, projects)
     tally.complete(figures)
     figures.notes = list(report.notes)
     job.total = job.done
@@ -62,12 +63,16 @@ def preview(job: Import) -> Iterator[None]:
     job.advance(preview=figures.as_record(), **found)
 
 
-def _compare(figures: Preview, user: User, chats: Sequence[SourceChat]) -> None:
+def _compare(
+    figures: Preview, user: User, chats: Sequence[SourceChat], projects: ProjectNames
+) -> None:
     """Add some chats to the figures, and what of them is here already."""
     keys = {chat_key(user, chat): chat for chat in chats}
     here = here_of(user, chats)
     for key, chat in keys.items():
         _count(figures, chat)
+        if name := projects.name_for(chat):
+            figures.count_folder(name)
         state = here.state_of(key, chat)
         setattr(figures, state, getattr(figures, state) + 1)
         if state == "new":
@@ -127,17 +132,14 @@ def _count(figures: Preview, chat: SourceChat) -> None:
     figures.chats += 1
     figures.messages += sum(not one.is_placeholder for one in chat.messages)
     count_parts(figures.left_out, chat.left_out)
-    for note in chat.notes:
-        figures.reasons.add(note, chat.title)
+    figures.reasons.add_chat(chat)
     figures.add_dates(chat.created_at, chat.updated_at)
-    if chat.folder or chat.folder_id:
-        figures.count_folder(project_name(chat))
     for message in chat.messages:
         figures.thumbs_down += bool(message.feedback and message.feedback.rating == "down")
         for file in message.files:
             if file.content:
                 figures.files += 1
                 figures.file_bytes += file.size or 0
-            else:
-                figures.missing_files += 1
-                figures.reasons.add(file.missing or "A file is not in the export.", chat.title)
+    for file in missing_files(chat.messages):
+        figures.missing_files += 1
+        figures.reasons.add_missing_file(file, chat.title)

@@ -11,7 +11,6 @@ from chatapp.db.statements import build
 from chatapp.models import Conversation, Feedback, Message, User
 from chatapp.models.conversations.extras import Extras
 from chatapp.models.conversations.forks import ROW_BYTES
-from chatapp.models.conversations.projects import MAX_NAME_LENGTH
 from chatapp.models.conversations.rounds import Round, RunState, ToolRun
 from chatapp.models.conversations.titled import MAX_TITLE_LENGTH
 from chatapp.transfer import SourceChat, SourceMessage, SourceRound, SourceToolRun
@@ -21,7 +20,6 @@ from chatapp.transfer.values import line
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 
 NAMESPACE = uuid.UUID("5b0b6cd5-7a5c-4c43-9d0e-3c7c6f1f6a10")
-UNNAMED = "Imported project {}"  # with the end of the id of its folder
 MAX_MODEL = 200
 MAX_TOOL_NAME = 200
 # Characters of all texts of a message; more would take long to show.
@@ -36,11 +34,6 @@ def chat_key(user: User, chat: SourceChat) -> uuid.UUID:
 
 def message_key(chat: uuid.UUID, source_id: str) -> uuid.UUID:
     return uuid.uuid5(chat, source_id)
-
-
-def project_name(chat: SourceChat) -> str:
-    """Return the name of the project that is made for the chat's folder."""
-    return line(chat.folder or UNNAMED.format(chat.folder_id[-6:]), MAX_NAME_LENGTH)
 
 
 def conversation_of(key: uuid.UUID, user: User, chat: SourceChat, now: datetime) -> Conversation:

@@ -16,8 +16,8 @@ from uuid import UUID
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
-from chatapp.imports.exports import Ownership, opened
-from chatapp.imports.figures import Result, count_parts
+from chatapp.imports.exports import Ownership, names_of, opened
+from chatapp.imports.figures import Result, count_parts, missing_files
 from chatapp.imports.files import FileReader, Read
 from chatapp.imports.filing import Filing
 from chatapp.imports.own_settings import OwnSettings
@@ -49,7 +49,7 @@ from chatapp.models.conversations.messages import STORED
 from chatapp.models.conversations.sequence import take_numbers
 from chatapp.models.platform.jobs import JobFailed
 from chatapp.models.refusals import Refused
-from chatapp.transfer import Skipped, SourceChat, SourceMessage, read
+from chatapp.transfer import Report, Skipped, SourceChat, SourceMessage, read
 
 logger = logging.getLogger(__name__)
 
@@ -81,18 +81,21 @@ def store(job: Import, storer: ExportStorer) -> Iterator[None]:
     with opened(job) as files:
         watch = Watch(job)
         ownership = Ownership(job.user, files, watch)
-        for number, found in enumerate(read(files, ownership.format, watch=watch)):
+        report = Report()
+        entries = read(files, ownership.format, report, watch, names_of(job))
+        for number, found in enumerate(entries):
             yield  # the job may be cancelled, or the process stopped
             if number < job.done:  # by a run that was interrupted
                 continue
             ownership.check(found)
             if isinstance(found, Skipped):
-                storer.skip(found.reason, found.title)
+                storer.skip(found.reason, found.label)
             else:
                 yield from storer.steps(found)
             job.done = number + 1
             job.result = storer.result.as_record()
             yield
+    storer.result.notes = list(report.notes)
     yield from storer.finish()
 
 
@@ -183,6 +186,7 @@ class StoredChat:
         self.is_new = not self.imported.is_whole and self.imported.imported_by_id == self.job.pk
         self.conversation = conversation_of(key, self.job.user, chat, storer.now)
         self.settings = OwnSettings(self.job.user, key, chat)
+        self.missing: set[int] = set()  # files that the report names already
         self.cuts = self.settings.cuts(storer.now) if self.is_new else []
 
     def steps(self) -> Iterator[None]:
@@ -319,12 +323,15 @@ class StoredChat:
         result = self.storer.result
         result.messages += sum(not one.is_placeholder for one in records)
         result.files += files.count
+        for file in missing_files(records):
+            if id(file) not in self.missing:
+                self.missing.add(id(file))
+                result.reasons.add_missing_file(file, self.chat.title)
         if not is_last:
             return
         self.storer.runner.done += 1
         count_parts(result.left_out, self.chat.left_out)
-        for note in self.chat.notes:
-            result.reasons.add(note, self.chat.title)
+        result.reasons.add_chat(self.chat)
         if self.is_new:
             result.chats += 1
         else:

@@ -12,6 +12,7 @@ from .reading import chunks_of, detect, is_database, people_of, read
 from .records import (
     Damaged,
     Format,
+    LostMessage,
     Report,
     Skipped,
     SourceChat,
@@ -27,6 +28,7 @@ from .records import (
 __all__ = [
     "Damaged",
     "Format",
+    "LostMessage",
     "Report",
     "Skipped",
     "SourceChat",

@@ -39,6 +39,7 @@ class Archive:
         entries = self._zip.infolist()
         _check(entries, file.seek(0, 2))
         self.members = {one.filename: one for one in entries if _is_member(one)}
+        self.used: set[str] = set()  # members whose content is imported, or named in the report
 
     def open(self, entry: ZipInfo) -> BinaryIO:
         """Open a member. Raises one of `ERRORS`, then and while it is read."""
@@ -55,6 +56,13 @@ class Archive:
         except ERRORS:
             return b""
 
+    def named_like(self, *patterns: str) -> list[str]:
+        """Return the members that match one of these patterns from the right, by name."""
+        paths = {name: PurePosixPath(name) for name in self.members}
+        return sorted(
+            name for name, path in paths.items() if any(path.match(one) for one in patterns)
+        )
+
     def named(self, base: str) -> str:
         """Return the member with this name in whatever folder, "" if there is none."""
         found = (name for name in self.members if PurePosixPath(name).name == base)
@@ -70,6 +78,9 @@ class MemberContent:
 
     def open(self) -> BinaryIO:
         return self.archive.open(self.archive.members[self.name])
+
+    def mark_used(self) -> None:
+        self.archive.used.add(self.name)
 
 
 class _Bounded:

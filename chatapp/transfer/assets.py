@@ -1,6 +1,5 @@
 """The members of archives besides the chats: files, feedback, names of files and projects."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -8,6 +7,9 @@ from typing import Any
 
 from chatapp.transfer.archive import Archive, MemberContent
 from chatapp.transfer.elements import decoded
+from chatapp.transfer.formats import chatgpt_projects, claude_projects
+from chatapp.transfer.formats.chatgpt import FILE_ID, file_id
+from chatapp.transfer.formats.gemini import SINGLE_PROMPTS
 from chatapp.transfer.formats.parts import Export, feedback_of, file_named
 from chatapp.transfer.records import Format, SourceFeedback, SourceFile
 from chatapp.transfer.values import identifier, line, listed, mapping, moment, text
@@ -15,23 +17,28 @@ from chatapp.transfer.values import identifier, line, listed, mapping, moment, t
 MAX_INDEX_BYTES = 32 * 2**20  # of a member such as `message_feedback.json`
 NAMES = "conversation_asset_file_names.json"
 FEEDBACK = "message_feedback.json"
-PROJECTS = "projects.json"
+MAX_INDEXES = 50  # members in which names of projects are looked for
+GROK_CONTENT = "content"
 FILES = "files.json"  # of our own archive
 IMAGES = "images"  # a folder in it
-_FILE_ID = re.compile(r"file[-_][A-Za-z0-9]+")
 
 
 def export_of(format: Format, archives: Sequence[Archive]) -> Export:
     match format:
         case Format.CHATGPT:
-            return Export(files=_ChatGPTFiles(archives).get, feedback=_feedback(archives))
-        case Format.CLAUDE:
-            projects = map(mapping, _entries(archives, PROJECTS))
             return Export(
-                folders={identifier(o.get("uuid")): line(o.get("name")) for o in projects}
+                files=_ChatGPTFiles(archives).get,
+                feedback=_feedback(archives),
+                folders=_chatgpt_projects(archives),
             )
+        case Format.CLAUDE:
+            return _claude_export(archives)
+        case Format.GROK:
+            return Export(files=_GrokFiles(archives).get)
+        case Format.GEMINI:
+            return Export(files=_NamedFiles(archives).get, notes=(SINGLE_PROMPTS,))
         case Format.OWN:
-            return Export(files=_own_files(archives).get)
+            return Export(files=_OwnFiles(archives).get)
         case _:
             return Export()
 
@@ -45,15 +52,13 @@ class _ChatGPTFiles:
         for archive in archives:
             for name in archive.members:
                 base = PurePosixPath(name).name
-                match = _FILE_ID.match(base)
+                match = FILE_ID.match(base)
                 for id in {match.group() if match else "", base.partition(".")[0]} - {""}:
                     self._found.setdefault(id, (archive, name))
             self._names |= mapping(_index(archive, NAMES))
 
     def get(self, pointer: str) -> SourceFile | None:
-        named = pointer.rpartition("://")[2]
-        match = _FILE_ID.search(named)
-        id = match.group() if match else named
+        id = file_id(pointer)
         if id not in self._found:
             return None
         archive, name = self._found[id]
@@ -61,7 +66,78 @@ class _ChatGPTFiles:
         shown = text(self._names.get(base)) or base.removeprefix(id).lstrip("-_") or base
         shown = base if shown.startswith(".") else shown
         size = archive.members[name].file_size
+        archive.used.add(name)
         return file_named(shown, size=size, content=MemberContent(archive, name))
+
+
+def _chatgpt_projects(archives: Sequence[Archive]) -> Mapping[str, str]:
+    """Return the names of projects by their ids, from whichever members have both."""
+    found: dict[str, str] = {}
+    for archive in archives:
+        for name in archive.named_like("*.json")[:MAX_INDEXES]:
+            if not PurePosixPath(name).name.startswith("conversations"):
+                names = chatgpt_projects.names_in(_decoded_member(archive, name))
+                found = names | found
+                archive.used.update([name] if names else [])
+    return found
+
+
+def _claude_export(archives: Sequence[Archive]) -> Export:
+    projects = [mapping(one) for one in _values(archives, "projects.json", "projects/*.json")]
+    memories = [mapping(one) for one in _values(archives, "memories.json", "memories/*.json")]
+    return Export(
+        folders={identifier(one.get("uuid")): line(one.get("name")) for one in projects},
+        notes=tuple(claude_projects.notes_about(projects, memories)),
+    )
+
+
+class _GrokFiles:
+    """Finds uploaded files, which are members called `content` in folders with their ids."""
+
+    def __init__(self, archives: Sequence[Archive]) -> None:
+        self._found: dict[str, tuple[Archive, str]] = {}
+        for archive in archives:
+            for name in archive.members:
+                path = PurePosixPath(name)
+                if path.name == GROK_CONTENT:
+                    self._found.setdefault(path.parent.name, (archive, name))
+
+    def get(self, id: str) -> SourceFile | None:
+        if id not in self._found:
+            return None
+        archive, name = self._found[id]
+        archive.used.add(name)
+        size = archive.members[name].file_size
+        return file_named(id, size=size, content=MemberContent(archive, name))
+
+
+class _NamedFiles:
+    """Finds files by their names, in whatever folder they are."""
+
+    def __init__(self, archives: Sequence[Archive]) -> None:
+        self._found: dict[str, tuple[Archive, str]] = {}
+        for archive in archives:
+            for name in archive.members:
+                self._found.setdefault(PurePosixPath(name).name, (archive, name))
+
+    def get(self, name: str) -> SourceFile | None:
+        if name not in self._found:
+            return None
+        archive, member = self._found[name]
+        archive.used.add(member)
+        size = archive.members[member].file_size
+        return file_named(name, size=size, content=MemberContent(archive, member))
+
+
+class _OwnFiles:
+    def __init__(self, archives: Sequence[Archive]) -> None:
+        self._found = _own_files(archives)
+
+    def get(self, id: str) -> SourceFile | None:
+        file = self._found.get(id)
+        if file and isinstance(file.content, MemberContent):
+            file.content.mark_used()
+        return file
 
 
 def _own_files(archives: Sequence[Archive]) -> Mapping[str, SourceFile]:
@@ -98,5 +174,20 @@ def _entries(archives: Sequence[Archive], base: str) -> Iterator[Any]:
         yield from listed(_index(archive, base))
 
 
+def _values(archives: Sequence[Archive], *patterns: str) -> Iterator[Any]:
+    """Yield the values of the members with these names, of lists each."""
+    for archive in archives:
+        for name in archive.named_like(*patterns):
+            archive.used.add(name)
+            value = _decoded_member(archive, name)
+            yield from value if isinstance(value, list) else [value]
+
+
 def _index(archive: Archive, base: str) -> Any:
-    return decoded(archive.read(archive.named(base), MAX_INDEX_BYTES))
+    name = archive.named(base)
+    archive.used.add(name)
+    return _decoded_member(archive, name)
+
+
+def _decoded_member(archive: Archive, name: str) -> Any:
+    return decoded(archive.read(name, MAX_INDEX_BYTES))

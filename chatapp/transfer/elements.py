@@ -22,12 +22,15 @@ MAX_BRACKETS = 1_000_000
 MAX_COMMAS = 4_000_000
 # Larger ones are decoded piece by piece: a decoder that keeps the GIL would hold up all threads.
 LARGE_BYTES = 4 * 2**20
+MAX_FOLLOWING = 32 * 2**20  # bytes after a list
+MAX_BETWEEN = 10_000  # bytes between elements that are told apart
 MAX_DIGITS = 400  # of an integer; no float is larger
 
 TOO_LARGE = "It is larger than 64 MB."
 TOO_COMPLEX = "It has too many parts."
 CUT_OFF = "The file ends in the middle of it."
 BROKEN = "Its JSON is damaged."
+NO_OBJECT = "It is a single value, not a chat."
 
 _OUTSIDE = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 _INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
@@ -36,6 +39,8 @@ _OPENING = frozenset(b"{[")
 _BLANK = b" \t\r\n,"
 _BLANK_START = b"\xef\xbb\xbf \t\r\n"
 _WRAPPING = re.compile(rb'\A\{\s*"conversations"\s*:\s*(?=\[)')
+# The first line is a whole object, or the second begins like one.
+_LINES = re.compile(rb'\{[^\n]*(?:\}[ \t\r]*\n\s*\{|\n\{")')
 _HEAD_BYTES = 100
 
 
@@ -73,24 +78,39 @@ class Elements:
     def __init__(self, file: Readable, chunk_bytes: int = CHUNK_BYTES) -> None:
         self._file = file
         self._chunk_bytes = chunk_bytes
-        self.is_cut_off = False  # known at the end
+        self.is_wrapped = False  # in an object, which may have more than the list
+        # Known at the end.
+        self.is_cut_off = False
+        self.is_empty = False
+        self.following = b""  # what comes after the list
 
     def __iter__(self) -> Iterator[bytes | Broken]:
         chunk = self._head()
         base = 1 if chunk[:1] == b"[" else 0  # the depth at which elements are
-        splitter = _Splitter(base)
+        splitter = _Lines() if _LINES.match(chunk) else _Splitter(base)
+        is_begun = bool(chunk)
         while chunk and not splitter.is_finished:
             yield from splitter.split(chunk)
             chunk = self._file.read(self._chunk_bytes)
         yield from splitter.rest()
-        self.is_cut_off = splitter.depth > 0
+        self.is_cut_off = splitter.is_cut_off
+        self.is_empty = not is_begun
+        self.following = self._read_following(splitter.following + chunk)
+
+    def _read_following(self, beginning: bytes) -> bytes:
+        """Return what comes after the list, as far as it is looked at."""
+        while len(beginning) < MAX_FOLLOWING and (chunk := self._file.read(self._chunk_bytes)):
+            beginning += chunk
+        return beginning[:MAX_FOLLOWING].strip(_BLANK)
 
     def _head(self) -> bytes:
         """Read the start of the file, without what comes before its first bracket."""
         head = b""
         while len(head) < _HEAD_BYTES and (chunk := self._file.read(self._chunk_bytes)):
             head = (head + chunk).lstrip(_BLANK_START)
-        return _WRAPPING.sub(b"", head, count=1)
+        unwrapped = _WRAPPING.sub(b"", head, count=1)
+        self.is_wrapped = unwrapped != head
+        return unwrapped
 
 
 class _Splitter:
@@ -100,6 +120,7 @@ class _Splitter:
         self._base = base
         self.depth = 0
         self.is_finished = False
+        self.following = b""  # what the last chunk has after the end of the list
         self._is_in_string = False
         self._is_escaped = False
         self._start_element()
@@ -128,11 +149,16 @@ class _Splitter:
                     yield from self._between(chunk[start:position])
                     self.is_finished = self._base == 1
                     self.depth, start = 0, position + 1
+                    self.following = chunk[start:] if self.is_finished else b""
             position += 1
         if not self.is_finished:
             self._add(chunk[start:])
 
-    def rest(self) -> Iterator[Broken]:
+    @property
+    def is_cut_off(self) -> bool:
+        return self.depth > 0
+
+    def rest(self) -> Iterator[bytes | Broken]:
         """Report what is left at the end of the file."""
         if b"".join(self._pieces).strip(_BLANK + b"]") or self._size > MAX_BYTES:
             yield Broken(CUT_OFF if self.depth > self._base else BROKEN)
@@ -170,14 +196,66 @@ class _Splitter:
     def _between(self, piece: bytes) -> Iterator[Broken]:
         """Report values between elements that are neither objects nor arrays."""
         self._add(piece)
-        if b"".join(self._pieces).strip(_BLANK):
-            yield Broken(BROKEN)
+        if between := b"".join(self._pieces).strip(_BLANK):
+            yield from _broken_values(between)
         self._start_element()
 
     def _element(self) -> bytes | Broken:
         element = Broken(TOO_LARGE) if self._size > MAX_BYTES else b"".join(self._pieces)
         self._start_element()
         return element
+
+
+def _broken_values(between: bytes) -> Iterator[Broken]:
+    """Yield a reason for each of these values, or one if they can't be told apart."""
+    try:
+        values = json.loads(b"[" + between + b"]") if len(between) <= MAX_BETWEEN else []
+    except (ValueError, RecursionError):
+        values = []
+    yield from (Broken(NO_OBJECT) for _ in values)
+    if not values:
+        yield Broken(BROKEN)
+
+
+class _Lines:
+    """Finds the lines of JSON Lines, so that one that is cut off takes no other with it."""
+
+    is_finished = False
+    following = b""
+
+    def __init__(self) -> None:
+        self.is_cut_off = False
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def split(self, chunk: bytes) -> Iterator[bytes | Broken]:
+        *ended, last = chunk.split(b"\n")
+        for line in ended:
+            self._add(line)
+            yield from self._line()
+        self._add(last)
+
+    def rest(self) -> Iterator[bytes | Broken]:
+        line = b"".join(self._pieces).strip(_BLANK)
+        self.is_cut_off = bool(line) and not line.endswith(b"}")
+        if self.is_cut_off:
+            yield Broken(CUT_OFF)
+        else:
+            yield from self._line()
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        self._pieces = [] if self._size > MAX_BYTES else [*self._pieces, piece]
+
+    def _line(self) -> Iterator[bytes | Broken]:
+        line, size = b"".join(self._pieces).strip(_BLANK), self._size
+        self._pieces, self._size = [], 0
+        if size > MAX_BYTES:
+            yield Broken(TOO_LARGE)
+        elif line.startswith((b"{", b"[")):
+            yield line
+        elif line:
+            yield from _broken_values(line)
 
 
 def unwatched(_: int) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, count, islice, repeat
 from typing import Any, BinaryIO
 from zipfile import ZipInfo
 
@@ -14,8 +14,20 @@ from chatapp.transfer.archive import Archive
 from chatapp.transfer.assets import export_of
 from chatapp.transfer.database import Database
 from chatapp.transfer.elements import Broken, Elements, Watch, Watched, decoded, unwatched
-from chatapp.transfer.formats import chatgpt, claude, librechat, open_webui, own
-from chatapp.transfer.formats.parts import Export, Unusable
+from chatapp.transfer.formats import (
+    chatbox,
+    chatgpt,
+    claude,
+    claude_projects,
+    gemini,
+    grok,
+    librechat,
+    llama_cpp,
+    open_webui,
+    own,
+    refused,
+)
+from chatapp.transfer.formats.parts import NO_MESSAGES, Export, Unusable
 from chatapp.transfer.records import (
     Damaged,
     Format,
@@ -33,29 +45,53 @@ CHUNK_BYTES = 256 * 1024
 MAX_LOOKED_AT = 20  # elements of a file, and files of a ZIP, by which it is recognised
 IMPORTABLE = (
     "Chats can be imported from exports of ChatGPT and Claude (the ZIP, or its"
-    " conversations.json), of Open WebUI (JSON, or the database webui.db), of LibreChat (JSON)"
-    " and of this app (JSON Lines, or a personal archive)."
+    " conversations.json), of Open WebUI (JSON, or the database webui.db), of LibreChat (JSON),"
+    " of Grok (the ZIP), of Gemini (My Activity from Google Takeout, as JSON), of llama.cpp's web"
+    " page (JSON), of Chatbox (a backup as JSON) and of this app (JSON Lines, or a personal"
+    " archive)."
 )
 UNKNOWN = f"This file isn't an export that can be read. {IMPORTABLE}"
 MIXED = "These files come from different apps. Import them one after another."
-CUT_OFF = "The file ends too early. The chats before that are read."
+CUT_OFF = "{} ends too early. The chats before that are read."
+EMPTY = "{} is empty."
+FOLLOWED = "{} has something after its last chat that can't be read."
+OTHER_LISTS = "{} also has this, which is not imported: {}."
+OTHER_FILES = "Files in the ZIP that are not imported: {}."
 _CHATS = re.compile(r"(?:^|/)conversations(?:[-_]\d+)?\.jsonl?\Z")
 NOT_A_CHAT = "It isn't a chat, or one of a kind that isn't known here."
-DAMAGED = "A part of the ZIP is damaged. The chats before that are read."
+# Where apps have the messages of a chat.
+MESSAGES = ("mapping", "chat_messages", "messages", "messagesTree", "history", "chat", "responses")
+DAMAGED = "{} is damaged in the ZIP. The chats before that are read."
+GEMINI = "gemini"  # in the name of the one of Takeout's members that has prompts
+MAX_NAMED = 10  # files in a ZIP that are not imported
 
 
 @dataclass(frozen=True)
 class _Reader:
     is_chat: Callable[[dict[str, Any]], bool]
     chat_of: Callable[[dict[str, Any], Export], SourceChat]
+    # Returns why a value is no chat, if it is something else that the app exports, or else "".
+    reason_for: Callable[[dict[str, Any]], str] = lambda _: ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A value of an export that should be a chat, and where it is."""
+
+    value: object
+    place: str = ""
 
 
 _READERS: Mapping[Format, _Reader] = {
     Format.OWN: _Reader(own.is_chat, own.chat_of),
     Format.CHATGPT: _Reader(chatgpt.is_chat, chatgpt.chat_of),
-    Format.CLAUDE: _Reader(claude.is_chat, claude.chat_of),
+    Format.CLAUDE: _Reader(claude.is_chat, claude.chat_of, claude_projects.reason_for),
     Format.LIBRECHAT: _Reader(librechat.is_chat, librechat.chat_of),
     Format.OPEN_WEBUI: _Reader(open_webui.is_chat, open_webui.chat_of),
+    Format.GROK: _Reader(grok.is_chat, grok.chat_of),
+    Format.GEMINI: _Reader(gemini.is_chat, gemini.chat_of),
+    Format.LLAMA_CPP: _Reader(llama_cpp.is_chat, llama_cpp.chat_of),
+    Format.CHATBOX: _Reader(chatbox.is_chat, chatbox.chat_of),
 }
 
 
@@ -66,7 +102,7 @@ def detect(files: Sequence[BinaryIO], watch: Watch = unwatched) -> Format:
     """
     found = {format for file in files if (format := _format_of(file, watch))}
     if not found:
-        raise Unreadable(UNKNOWN)
+        raise Unreadable(next(filter(None, map(_refusal_of, files)), UNKNOWN))
     if len(found) > 1:
         raise Unreadable(MIXED)
     return found.pop()
@@ -77,27 +113,33 @@ def read(
     format: Format,
     report: Report | None = None,
     watch: Watch = unwatched,
+    names: Sequence[str] = (),
 ) -> Iterator[SourceChat | Skipped]:
     """Yield the chats of an export, or why one is skipped, and fill in the report.
 
     The files must be seekable, stay open as long as files of the chats are opened, and are read by
-    one reader at a time. Files that were split into several are given in their order. Raises
-    `Unreadable` for a file that is not an export at all.
+    one reader at a time. Files that were split into several are given in their order, as their
+    `names` are, which the report mentions. Raises `Unreadable` for a file that is not an export at
+    all.
     """
     report = Report() if report is None else report
     opened = [Archive(file) if _starts_with(file, *archives.MAGIC) else file for file in files]
-    export = export_of(format, [one for one in opened if isinstance(one, Archive)])
-    for source in opened:
+    zips = [one for one in opened if isinstance(one, Archive)]
+    export = export_of(format, zips)
+    for source, name in zip(opened, chain(names, repeat("")), strict=False):
         if isinstance(source, Archive):
             entries = _of_archive(source, format, report, watch)
         elif is_database(source):
             entries = _of_database(source, export, watch)
         else:
-            entries = _of_json(source, report, watch)
+            entries = _of_json(source, name, report, watch)
         for entry in entries:
             chat = _read_chat(entry, format, export)
             report.count(chat)
             yield chat
+    for note in export.notes:
+        report.note(note)
+    _note_other_files(zips, report)
 
 
 def is_database(file: BinaryIO) -> bool:
@@ -121,6 +163,16 @@ def chunks_of(file: SourceFile) -> Iterator[bytes]:
                 yield chunk
     except archives.ERRORS as error:
         raise Damaged(str(error)) from error
+
+
+def _refusal_of(file: BinaryIO) -> str:
+    """Return what to say about a file that no reader recognises; "" if it isn't known."""
+    if is_database(file):
+        return ""
+    if _starts_with(file, *archives.MAGIC):
+        return refused.refusal_of_members(Archive(file).members)
+    file.seek(0)
+    return refused.refusal_of_text(file.read(refused.HEAD_BYTES).decode("utf-8", "replace"))
 
 
 def _starts_with(file: BinaryIO, *beginnings: bytes) -> bool:
@@ -149,58 +201,108 @@ def _format_of(file: BinaryIO, watch: Watch) -> Format | None:
 
 def _format_of_json(file: BinaryIO, watch: Watch) -> Format | None:
     for element in islice(Elements(Watched(file, watch)), MAX_LOOKED_AT):
-        value = element if isinstance(element, Broken) else mapping(decoded(element, watch))
-        for format, reader in _READERS.items():
-            if not isinstance(value, Broken) and reader.is_chat(value):
+        value = element if isinstance(element, Broken) else decoded(element, watch)
+        for content in islice(_chats_in(value)[0], MAX_LOOKED_AT):
+            if format := _format_of_chat(mapping(content)):
                 return format
     return None
 
 
+def _format_of_chat(value: dict[str, Any]) -> Format | None:
+    return next((one for one, reader in _READERS.items() if reader.is_chat(value)), None)
+
+
 def _with_chats(archive: Archive) -> list[ZipInfo]:
     """Return the members that may contain chats: `conversations…`, or else all JSON, by name."""
-    names = sorted(archive.members)
+    names = sorted(archive.members, key=lambda name: (GEMINI not in name.lower(), name))
     json = [name for name in names if name.lower().endswith((".json", ".jsonl"))]
     chats = [name for name in json if _CHATS.search(name)]
     return [archive.members[name] for name in chats or json]
 
 
-def _of_archive(archive: Archive, format: Format, report: Report, watch: Watch) -> Iterator[object]:
+def _of_archive(archive: Archive, format: Format, report: Report, watch: Watch) -> Iterator[_Entry]:
     """Yield the values of the members with chats; other members are passed over."""
     for entry in _with_chats(archive):
         try:
             with archive.open(entry) as member:
                 if _CHATS.search(entry.filename) or _format_of_json(member, watch) is format:
+                    archive.used.add(entry.filename)
                     member.seek(0)
-                    yield from _of_json(member, report, watch)
+                    yield from _of_json(member, entry.filename, report, watch)
         except archives.ERRORS:
-            report.note(DAMAGED)
+            archive.used.add(entry.filename)
+            report.note(DAMAGED.format(_quoted(entry.filename)))
 
 
-def _of_json(file: BinaryIO, report: Report, watch: Watch) -> Iterator[object]:
+def _of_json(file: BinaryIO, name: str, report: Report, watch: Watch) -> Iterator[_Entry]:
     elements = Elements(Watched(file, watch))
+    shown = _quoted(name)
+    numbers = count(1)
     for element in elements:
-        yield element if isinstance(element, Broken) else decoded(element, watch)
+        value = element if isinstance(element, Broken) else decoded(element, watch)
+        chats, others = _chats_in(value)
+        _note_other_lists(others, shown, report)
+        for chat in chats:
+            number = next(numbers)
+            yield _Entry(chat, f"entry {number:,} of {shown}" if name else f"entry {number:,}")
     if elements.is_cut_off:
-        report.note(CUT_OFF)
+        report.note(CUT_OFF.format(shown))
+    if elements.is_empty:
+        report.note(EMPTY.format(shown))
+    around = decoded(b"{" + elements.following) if elements.is_wrapped else None
+    if isinstance(around, dict):
+        _note_other_lists(around, shown, report)
+    elif elements.following:
+        report.note(FOLLOWED.format(shown))
 
 
-def _of_database(file: BinaryIO, export: Export, watch: Watch) -> Iterator[object]:
+def _chats_in(value: object) -> tuple[list[object], dict[str, Any]]:
+    """Return the chats of an object that contains several, or the value, and what else it has."""
+    content = dict(mapping(value))
+    if sessions := chatbox.take_chats(content):
+        return sessions, content
+    chats = content.pop("conversations", None)
+    return (chats, content) if isinstance(chats, list) else ([value], {})
+
+
+def _note_other_lists(others: dict[str, Any], shown: str, report: Report) -> None:
+    """Name what an object with several chats has besides."""
+    lists = {name: one for name, one in others.items() if one and isinstance(one, list | dict)}
+    if named := [f"{line(name, 40)} ({len(one):,})" for name, one in lists.items()]:
+        report.note(OTHER_LISTS.format(shown, ", ".join(named[:MAX_NAMED])))
+
+
+def _quoted(name: str) -> str:
+    return f"“{line(name, 120)}”" if name else "The file"
+
+
+def _note_other_files(zips: Sequence[Archive], report: Report) -> None:
+    names = [name for one in zips for name in sorted(one.members.keys() - one.used)]
+    if names:
+        shown = ", ".join(line(name, 120) for name in names[:MAX_NAMED])
+        others = len(names) - MAX_NAMED
+        report.note(OTHER_FILES.format(f"{shown} and {others:,} more" if others > 0 else shown))
+
+
+def _of_database(file: BinaryIO, export: Export, watch: Watch) -> Iterator[_Entry]:
     with closing(Database(file, watch)) as source:
         export.folders = source.folders
-        yield from source.chats()
+        yield from map(_Entry, source.chats())
 
 
-def _read_chat(value: object, format: Format, export: Export) -> SourceChat | Skipped:
-    if isinstance(value, Broken):
-        return Skipped(value.reason)
-    content = mapping(value)
+def _read_chat(entry: _Entry, format: Format, export: Export) -> SourceChat | Skipped:
+    if isinstance(entry.value, Broken):
+        return Skipped(entry.value.reason, place=entry.place)
+    content = mapping(entry.value)
     reader = _READERS[format]
     title = line(content.get("title") or content.get("name"))
     id = content.get("conversation_id") or content.get("conversationId") or content.get("uuid")
     source_id = identifier(id or content.get("id"))
     if not reader.is_chat(content):
-        return Skipped(NOT_A_CHAT, title, source_id)
+        is_empty = bool(title or source_id) and not any(map(content.get, MESSAGES))
+        reason = reader.reason_for(content) or (NO_MESSAGES if is_empty else NOT_A_CHAT)
+        return Skipped(reason, title, source_id, entry.place)
     try:
         return reader.chat_of(content, export)
     except (Unusable, TooComplex) as error:
-        return Skipped(str(error), title, source_id)
+        return Skipped(str(error), title, source_id, entry.place)

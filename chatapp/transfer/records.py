@@ -32,6 +32,10 @@ class Format(StrEnum):
     CLAUDE = "claude"
     OPEN_WEBUI = "open_webui"
     LIBRECHAT = "librechat"
+    GROK = "grok"
+    GEMINI = "gemini"
+    LLAMA_CPP = "llama_cpp"
+    CHATBOX = "chatbox"
     OWN = "chatapp"
 
     @property
@@ -44,6 +48,10 @@ _LABELS = {
     Format.CLAUDE: "Claude",
     Format.OPEN_WEBUI: "Open WebUI",
     Format.LIBRECHAT: "LibreChat",
+    Format.GROK: "Grok",
+    Format.GEMINI: "Gemini",
+    Format.LLAMA_CPP: "llama.cpp",
+    Format.CHATBOX: "Chatbox",
     Format.OWN: "this app",
 }
 
@@ -185,6 +193,14 @@ class SourceMessage:
         return tuple(run for one in self.rounds for run in one.tool_runs)
 
 
+@dataclass(frozen=True, slots=True)
+class LostMessage:
+    """A message that could not be read, and why, in a sentence."""
+
+    reason: str
+    place: str  # where it is in its chat
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceChat:
     source: Format
@@ -202,6 +218,7 @@ class SourceChat:
     system_prompt: str = ""
     parameters: Mapping[str, object] = field(default_factory=dict)  # as `chat_parameters` has them
     left_out: Mapping[str, int] = field(default_factory=dict)  # number of parts left out, by kind
+    lost: tuple[LostMessage, ...] = ()
     notes: tuple[str, ...] = ()  # sentences about what is different now
     own: OwnChat = OwnChat()
 
@@ -222,6 +239,16 @@ class Skipped:
     reason: str
     title: str = ""
     source_id: str = ""
+    place: str = ""  # where it is in the export
+
+    @property
+    def label(self) -> str:
+        """Its title and where it is, as far as they are known."""
+        return (
+            f"{self.title} ({self.place})"
+            if self.title and self.place
+            else (self.title or self.place)
+        )
 
 
 @dataclass(slots=True)

@@ -91,6 +91,7 @@ class Node:
     feedback: SourceFeedback | None = None
     is_continuation: bool = False
     own: OwnReply = field(default_factory=OwnReply)
+    damage: str = ""  # a sentence that says why it can't be read
 
 
 @dataclass(frozen=True, slots=True)

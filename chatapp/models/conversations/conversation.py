@@ -33,6 +33,10 @@ IMPORTED_FROM = {
     "claude": "Claude",
     "open_webui": "Open WebUI",
     "librechat": "LibreChat",
+    "grok": "Grok",
+    "gemini": "Gemini",
+    "llama_cpp": "llama.cpp",
+    "chatbox": "Chatbox",
     "chatapp": "an export of this app",
 }
 

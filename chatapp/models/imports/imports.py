@@ -51,6 +51,7 @@ class ImportQuerySet(models.QuerySet["Import"]):
             return True
         reasons = job.result.get("reasons", {})
         job.result["reasons"] = {sentence: [count, []] for sentence, (count, _) in reasons.items()}
+        job.result.pop("notes", None)  # which have names of projects and files
         self.filter(pk=job.pk).update(preview={}, result=job.result)
         return True
 

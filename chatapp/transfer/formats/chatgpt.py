@@ -13,8 +13,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from chatapp.transfer.formats.chatgpt_projects import PROJECT
 from chatapp.transfer.formats.citations import with_links
 from chatapp.transfer.formats.parts import (
+    DAMAGED_MESSAGE,
+    NO_ROLE,
     Export,
     chat,
     ending_of,
@@ -29,9 +32,10 @@ from chatapp.transfer.values import count, identifier, line, listed, mapping, mo
 from chatapp.upstream.wire.reply import Ending
 
 NOT_EXPORTED = "The export does not contain this file."
-PROJECT = "g-p-"  # how the ids of projects begin
+IMAGE_PROMPT = "Image prompt: {}"
 MAX_NAME = 100  # characters of a tool's name
 MAX_RECAP = 60  # characters of a sentence such as “Thought for 44s”
+FILE_ID = re.compile(r"file[-_][A-Za-z0-9]+")
 _DURATION = re.compile(r"(?:(\d{1,6})\s*h\w*)?\s*(?:(\d{1,6})\s*m\w*)?\s*(?:(\d{1,6})\s*s\w*)?\.?")
 _STATUSES = {
     "in_progress": Ending.INTERRUPTED,
@@ -58,10 +62,18 @@ def is_chat(value: dict[str, Any]) -> bool:
     return isinstance(value.get("mapping"), dict)
 
 
+def file_id(pointer: str) -> str:
+    """Return the id in a pointer, such as `file-AbC` in `file-service://file-AbC`."""
+    named = pointer.rpartition("://")[2]
+    match = FILE_ID.search(named)
+    return match.group() if match else named
+
+
 def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
     left_out: Counter[str] = Counter()
     reader = _Reader(value, export, left_out)
     folder_ids = (identifier(value.get(key)) for key in ("conversation_template_id", "gizmo_id"))
+    folder_id = next((one for one in folder_ids if one.startswith(PROJECT)), "")
     nodes = list(reader.nodes())
     return chat(
         Format.CHATGPT,
@@ -75,9 +87,21 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
         updated_at=moment(value.get("update_time"), left_out),
         is_archived=value.get("is_archived") is True,
         is_pinned=value.get("is_starred") is True or bool(number(value.get("pinned_time"))),
-        folder_id=next((one for one in folder_ids if one.startswith(PROJECT)), ""),
+        folder_id=folder_id,
+        folder=_project_name(value) or export.folders.get(folder_id, ""),
         system_prompt="\n\n".join(dict.fromkeys(reader.instructions)),
     )
+
+
+def _id_of(entry: dict[str, Any]) -> str:
+    return text(entry.get("id"))
+
+
+def _project_name(value: dict[str, Any]) -> str:
+    """Return the name of a chat's project, of which most exports have only the id."""
+    project = mapping(value.get("project"))
+    names = [value.get("project_name"), project.get("name"), project.get("title")]
+    return next(filter(None, map(line, names)), "")
 
 
 class _Reader:
@@ -87,6 +111,21 @@ class _Reader:
         self.left_out = left_out
         self.model = _model(value.get("default_model_slug"))
         self.instructions: list[str] = []
+        self.attached = self._read_attachments()
+
+    def _read_attachments(self) -> dict[str, SourceFile]:
+        """Return the files with names by their ids, which contents refer to without a name."""
+        messages = (mapping(mapping(node).get("message")) for node in self.mapping.values())
+        entries = (
+            mapping(entry)
+            for message in messages
+            for entry in listed(mapping(message.get("metadata")).get("attachments"))
+        )
+        return {file_id(id): self._attachment(entry) for entry in entries if (id := _id_of(entry))}
+
+    def _attachment(self, entry: dict[str, Any]) -> SourceFile:
+        media_type = entry.get("mime_type") or entry.get("mimeType")
+        return self._file(_id_of(entry), entry.get("size"), entry.get("name"), media_type)
 
     def nodes(self) -> Iterator[Node]:
         ranks: dict[str, int] = {}
@@ -101,8 +140,8 @@ class _Reader:
         message = mapping(value).get("message")
         if isinstance(message, dict):
             self._fill(node, message)
-        elif message is not None or not isinstance(value, dict):
-            self.left_out["damaged message"] += 1
+        elif message is not None or node.parent or not isinstance(value, dict):
+            node.damage = DAMAGED_MESSAGE  # only the root has no message
         return node
 
     def _fill(self, node: Node, message: dict[str, Any]) -> None:
@@ -116,7 +155,7 @@ class _Reader:
         elif kind == _MEMORY or role == "system" or _is_hidden(role, message, metadata):
             self.left_out["hidden message"] += bool(_plain(content))
         elif role not in ("user", "assistant", "tool"):
-            self.left_out["message without a role"] += 1
+            node.damage = NO_ROLE
         else:
             node.kind = Kind.PROMPT if role == "user" else Kind.REPLY
             node.at = moment(message.get("create_time"), self.left_out)
@@ -172,7 +211,7 @@ class _Reader:
         """Yield the parts of a message's content; its files go to the node."""
         kind = line(content.get("content_type"), 40)
         if kind == "thoughts":
-            yield from map(Reasoning, _thoughts(content.get("thoughts")))
+            yield from map(Reasoning, _thoughts(content))
         elif kind == "reasoning_recap":
             recap = text(content.get("content"))
             node.reasoning_seconds = _seconds(recap)
@@ -190,7 +229,9 @@ class _Reader:
         content = mapping(part)
         kind = line(content.get("content_type"), 40)
         if kind == "image_asset_pointer":
-            node.files.append(self._file(content.get("asset_pointer"), content.get("size_bytes")))
+            node.files.append(self._named(content.get("asset_pointer"), content.get("size_bytes")))
+            if prompt := text(mapping(mapping(content.get("metadata")).get("dalle")).get("prompt")):
+                yield Text(IMAGE_PROMPT.format(prompt))
         elif kind in _MEDIA:
             self.left_out[_MEDIA[kind]] += 1
         elif said := text(part) or _plain(content):
@@ -200,15 +241,19 @@ class _Reader:
 
     def _attach(self, node: Node, metadata: dict[str, Any]) -> None:
         """Add the files that only the metadata names: attachments, and charts of Python code."""
-        files = []
-        for one in map(mapping, listed(metadata.get("attachments"))):
-            media_type = one.get("mime_type") or one.get("mimeType")
-            files.append(self._file(one.get("id"), one.get("size"), one.get("name"), media_type))
+        attachments = map(mapping, listed(metadata.get("attachments")))
+        files = [
+            self._named(_id_of(one)) if _id_of(one) else self._attachment(one)
+            for one in attachments
+        ]
         outputs = map(mapping, listed(mapping(metadata.get("aggregate_result")).get("messages")))
         images = (one for one in outputs if one.get("message_type") == "image")
-        files += (self._file(one.get("image_url")) for one in images)
-        contents = {file.content for file in files if file.content}
-        node.files = [file for file in node.files if file.content not in contents] + files
+        files += (self._named(one.get("image_url")) for one in images)
+        node.files = [file for file in node.files if file not in files] + files
+
+    def _named(self, pointer: object, size: object = None) -> SourceFile:
+        """Return the file of a pointer, always the same one if its name is known."""
+        return self.attached.get(file_id(text(pointer))) or self._file(pointer, size)
 
     def _file(
         self, pointer: object, size: object = None, name: object = "", media_type: object = ""
@@ -240,12 +285,21 @@ def _plain(content: dict[str, Any]) -> str:
     return parts or next(filter(str.strip, others), "")
 
 
-def _thoughts(value: object) -> Iterator[str]:
-    for one in listed(value) or [value]:
-        thought = mapping(one)
-        summary = text(thought.get("summary")).strip()
-        said = [f"**{summary}**" if summary else "", text(thought.get("content")) or text(one)]
-        yield "\n\n".join(filter(None, said))
+def _thoughts(content: dict[str, Any]) -> Iterator[str]:
+    thoughts = listed(content.get("thoughts")) or [content.get("thoughts")]
+    for thought in thoughts if any(thoughts) else [content]:
+        about = mapping(thought)
+        summary = text(about.get("summary")).strip()
+        said = text(about.get("content")) or _join_chunks(about.get("chunks")) or text(thought)
+        yield "\n\n".join(filter(None, [f"**{summary}**" if summary else "", said]))
+
+
+def _join_chunks(chunks: object) -> str:
+    """Return the text of a thought that was exported as it was streamed, piece by piece."""
+    return text(chunks) or "".join(
+        text(chunk) or text(mapping(chunk).get("content")) or text(mapping(chunk).get("text"))
+        for chunk in listed(chunks)
+    )
 
 
 def _seconds(recap: str) -> float | None:

@@ -9,11 +9,15 @@ Without `parent_message_uuid` a chat has one branch, in the array's order: a pro
 may have the same time.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from chatapp.transfer.formats.parts import (
+    DAMAGED_MESSAGE,
+    MADE_UP,
+    NO_ROLE,
     DataContent,
     Export,
     as_json,
@@ -33,6 +37,10 @@ _KINDS = {
     **dict.fromkeys(("human", "user"), Kind.PROMPT),
     "assistant": Kind.REPLY,
 }
+ROOT = "00000000-0000-4000-8000-000000000000"  # the parent of first prompts
+# What the plain text of a message has in place of tools and artifacts.
+_UNSUPPORTED = re.compile(r"```\nThis block is not supported on your current device yet\.\n```\n*")
+_SPOKEN = ("voice", "audio")
 _IGNORED = frozenset({"token_budget", "flag"})
 
 
@@ -65,17 +73,18 @@ def _nodes(value: dict[str, Any], left_out: Counter[str]) -> Iterator[Node]:
     messages = listed(value.get("chat_messages"))
     known = {identifier(mapping(one).get("uuid")) for one in messages}
     is_tree = any(_parent(one) in known for one in messages)
+    roots = {ROOT, ""} | ({_parent(messages[0])} - known if messages else set())
     before: str | None = None
     for index, one in enumerate(messages):
         message = mapping(one)
         kind = _KINDS.get(text(message.get("sender")))
-        if kind is None:
-            left_out["damaged message" if one != message else "message without a role"] += 1
-        node = Node(identifier(message.get("uuid")) or f"message:{index}", before, Kind.HIDDEN)
+        node = Node(identifier(message.get("uuid")) or f"{MADE_UP}{index}", before, Kind.HIDDEN)
         if is_tree and "parent_message_uuid" in message:
             parent = _parent(message)
-            node.parent = parent if parent in known else None
-        if kind is not None:
+            node.parent = None if parent in roots else parent  # the tree counts what is missing
+        if kind is None:
+            node.damage = NO_ROLE if message else DAMAGED_MESSAGE
+        else:
             node.kind = kind
             node.model = line(message.get("model") or value.get("model"), 200)
             _fill(node, message, left_out)
@@ -93,9 +102,13 @@ def _fill(node: Node, message: dict[str, Any], left_out: Counter[str]) -> None:
     blocks = message.get("content")
     for block in blocks if isinstance(blocks, list) else [blocks]:
         node.parts += _parts(node, block, left_out)
-    said = text(message.get("text"))
-    if not any(isinstance(part, Text) for part in node.parts) and said.strip():
-        node.parts.append(Text(said))
+    if not any(isinstance(part, Text) for part in node.parts):
+        written = text(message.get("text")) or text(message.get("transcript"))
+        said, unsupported = _UNSUPPORTED.subn("", written)
+        if not node.parts:
+            left_out["part that Claude's export does not contain"] += unsupported
+        if said.strip():
+            node.parts.append(Text(said.strip("\n") if unsupported else said))
     for one in map(mapping, listed(message.get("attachments"))):
         extracted = text(one.get("extracted_content"))
         size, content = count(one.get("file_size")), DataContent(extracted) if extracted else None
@@ -118,8 +131,8 @@ def _parts(node: Node, value: object, left_out: Counter[str]) -> list[Part]:
             return [ToolCall(name, as_json(block.get("input")), identifier(block.get("id")))]
         case "tool_result":
             return [_result(node, block, left_out)]
-        case "voice_note":
-            return [Text(text(block.get("text")))]
+        case _ if any(one in kind for one in _SPOKEN) and (said := _transcript(block)):
+            return [Text(said)]
     for citation in map(mapping, listed(block.get("citations"))):
         about = mapping(citation.get("details")) | citation
         node.sources += link(about.get("url"), about.get("title"), left_out)
@@ -127,6 +140,14 @@ def _parts(node: Node, value: object, left_out: Counter[str]) -> list[Part]:
     if kind not in ("", "text") and kind not in _IGNORED and not said:
         return [Text(unknown_part(kind, block, left_out))]
     return [Text(said)] if said else []
+
+
+def _transcript(block: dict[str, Any]) -> str:
+    """Return the text of what was spoken."""
+    names = ("text", "transcript", "transcription", "content")
+    title = line(block.get("title"))
+    said = next(filter(str.strip, (text_of_blocks(block.get(name)) for name in names)), "")
+    return f"**{title}**\n\n{said}" if title and said else said
 
 
 def _thinking(block: dict[str, Any]) -> str:

@@ -13,6 +13,8 @@ from collections import Counter
 from typing import Any
 
 from chatapp.transfer.formats.parts import (
+    DAMAGED_MESSAGE,
+    MADE_UP,
     Export,
     as_json,
     chat,
@@ -87,7 +89,7 @@ def _nodes(value: dict[str, Any], left_out: Counter[str]) -> list[Node]:
         one, above = stack.pop()
         message = mapping(one)
         node = Node(
-            identifier(message.get("messageId")) or f"message:{len(nodes)}", above, Kind.HIDDEN
+            identifier(message.get("messageId")) or f"{MADE_UP}{len(nodes)}", above, Kind.HIDDEN
         )
         named = identifier(message.get("parentMessageId"))
         if above is None and named and named != NO_PARENT:
@@ -105,7 +107,7 @@ def _fill(node: Node, message: dict[str, Any], left_out: Counter[str]) -> None:
     if not isinstance(is_prompt, bool):
         is_prompt = text(message.get("sender")).lower() == "user"
     if not message:
-        left_out["damaged message"] += 1
+        node.damage = DAMAGED_MESSAGE
         return
     node.kind = Kind.PROMPT if is_prompt else Kind.REPLY
     node.at = moment(message.get("createdAt"), left_out)

@@ -14,7 +14,10 @@ from typing import Any
 
 from chatapp.transfer.formats import details
 from chatapp.transfer.formats.parts import (
+    DAMAGED_MESSAGE,
+    MADE_UP,
     MAX_LINKS,
+    NO_ROLE,
     DataContent,
     Export,
     Unusable,
@@ -104,7 +107,7 @@ class _Reader:
         self.is_tree = bool(stored)
         flat = listed(content.get("messages"))
         self.messages = list(stored.items()) or [
-            (mapping(one).get("id") or f"message:{index}", one) for index, one in enumerate(flat)
+            (mapping(one).get("id") or f"{MADE_UP}{index}", one) for index, one in enumerate(flat)
         ]
         self.keys = {identifier(key) for key, _ in self.messages}
 
@@ -148,7 +151,7 @@ class _Reader:
             node.kind = Kind.REPLY
             self._fill_reply(node, message)
         else:
-            self.left_out["message without a role" if message else "damaged message"] += 1
+            node.damage = NO_ROLE if message else DAMAGED_MESSAGE
         self._attach(node, message)
 
     def _fill_reply(self, node: Node, message: dict[str, Any]) -> None:

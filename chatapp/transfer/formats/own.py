@@ -15,6 +15,9 @@ from chatapp.transfer.formats.own_details import (
     seconds,
 )
 from chatapp.transfer.formats.parts import (
+    DAMAGED_MESSAGE,
+    MADE_UP,
+    NO_ROLE,
     Export,
     Unusable,
     chat,
@@ -97,7 +100,7 @@ def _node(
     message: dict[str, Any], index: int, has_rounds: bool, export: Export, left_out: Counter[str]
 ) -> Node:
     node = Node(
-        identifier(message.get("id")) or f"message:{index}",
+        identifier(message.get("id")) or f"{MADE_UP}{index}",
         identifier(message.get("parent")) or None,
         Kind.HIDDEN,
     )
@@ -105,7 +108,7 @@ def _node(
     if message.get("deleted_at"):
         left_out["deleted message"] += 1
     elif role not in ("user", "assistant"):
-        left_out["message without a role" if message else "damaged message"] += 1
+        node.damage = NO_ROLE if message else DAMAGED_MESSAGE
     else:
         node.kind = Kind.PROMPT if role == "user" else Kind.REPLY
         _fill(node, message, has_rounds, export, left_out)

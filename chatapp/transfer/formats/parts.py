@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
+from itertools import islice
 from typing import Any, BinaryIO
 from urllib.parse import unquote_to_bytes
 
@@ -16,6 +17,7 @@ from chatapp.text.file_names import clean_file_name
 from chatapp.transfer.records import (
     FileContent,
     Format,
+    LostMessage,
     SourceChat,
     SourceFeedback,
     SourceFile,
@@ -29,6 +31,12 @@ from chatapp.upstream.wire.sources import Source, source_of
 MAX_UNKNOWN = 20_000  # characters of a part that is kept as JSON
 MAX_LINKS = 1_000  # of one message
 UNTITLED = "Untitled chat"
+DAMAGED_MESSAGE = "A message is damaged, so it is left out."
+NO_ROLE = "A message doesn't say who wrote it, so it is left out."
+NO_MESSAGES = "It has no messages."
+ALL_DAMAGED = "All of its messages are damaged."
+MADE_UP = "message:"  # how the ids of messages begin that have none of their own
+MAX_LOST = 100  # messages of a chat that are named
 
 # Why a reply ended, by the words of several apps and gateways.
 _ENDINGS: Mapping[str, Ending] = {
@@ -52,6 +60,7 @@ class Export:
     files: Callable[[str], SourceFile | None] = lambda _: None  # a file in the archive by its id
     feedback: Mapping[str, SourceFeedback] = field(default_factory=dict)  # by message
     folders: Mapping[str, str] = field(default_factory=dict)  # names of folders and projects
+    notes: tuple[str, ...] = ()  # sentences about what is not imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,8 @@ def chat(
     """Build the chat of these nodes. Raises `Unusable` if there is nothing in them."""
     tree = tree_of(nodes, identifier(current), left_out)
     if not any(one.rounds != _NOTHING or one.files for one in tree.messages):
-        raise Unusable("It has no messages.")
+        raise Unusable(ALL_DAMAGED if any(one.damage for one in nodes) else NO_MESSAGES)
+    left_out["damaged message"] += len([one for one in nodes if one.damage][MAX_LOST:])
     times = [one.created_at for one in tree.messages if one.created_at]
     return SourceChat(
         source=source,
@@ -127,12 +137,22 @@ def chat(
         created_at=created_at or min(times, default=None),
         updated_at=updated_at or max(times, default=created_at),
         left_out={kind: count for kind, count in left_out.items() if count},
+        lost=_lost_messages(nodes),
         notes=tuple(dict.fromkeys([*notes, *tree.notes])),
         **others,
     )
 
 
 _NOTHING = SourceMessage(source_id="", parent=None, role="user").rounds
+
+
+def _lost_messages(nodes: list[Node]) -> tuple[LostMessage, ...]:
+    """Return the first messages that can't be read, by their ids or else their numbers."""
+    damaged = ((number, one) for number, one in enumerate(nodes, 1) if one.damage)
+    return tuple(
+        LostMessage(one.damage, f"message {number if one.id.startswith(MADE_UP) else one.id}")
+        for number, one in islice(damaged, MAX_LOST)
+    )
 
 
 def _made_up_id(value: Mapping[str, Any], tree: Tree) -> str:

@@ -33,11 +33,11 @@ class Reasons:
             entry[1].append(title)
 
     def add_chat(self, chat: SourceChat) -> None:
-        """Add what is different in a chat, and which of its messages are lost."""
+        """Add what is different in a chat, and which of its messages are damaged."""
         for note in chat.notes:
             self.add(note, chat.title)
-        for lost in chat.lost:
-            self.add(lost.reason, f"{chat.title}, {lost.place}")
+        for message in chat.damaged:
+            self.add(message.reason, f"{chat.title}, {message.place}")
 
     def add_missing_file(self, file: SourceFile, title: str) -> None:
         self.add(file.missing or "A file is not in the export.", f"{title}: {file.name}")

@@ -11,8 +11,8 @@ nodes into messages.
 from .reading import chunks_of, detect, is_database, people_of, read
 from .records import (
     Damaged,
+    DamagedMessage,
     Format,
-    LostMessage,
     Report,
     Skipped,
     SourceChat,
@@ -27,8 +27,8 @@ from .records import (
 
 __all__ = [
     "Damaged",
+    "DamagedMessage",
     "Format",
-    "LostMessage",
     "Report",
     "Skipped",
     "SourceChat",

@@ -194,8 +194,8 @@ class SourceMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class LostMessage:
-    """A message that could not be read, and why, in a sentence."""
+class DamagedMessage:
+    """A message that is left out or at another place, and why, in a sentence."""
 
     reason: str
     place: str  # where it is in its chat
@@ -218,7 +218,7 @@ class SourceChat:
     system_prompt: str = ""
     parameters: Mapping[str, object] = field(default_factory=dict)  # as `chat_parameters` has them
     left_out: Mapping[str, int] = field(default_factory=dict)  # number of parts left out, by kind
-    lost: tuple[LostMessage, ...] = ()
+    damaged: tuple[DamagedMessage, ...] = ()
     notes: tuple[str, ...] = ()  # sentences about what is different now
     own: OwnChat = OwnChat()
 

@@ -25,6 +25,9 @@ from chatapp.upstream.wire.sources import MAX_SOURCES, Source
 
 MAX_NODES = 100_000
 MAX_REPEATED = 20  # how often a node may be part of a reply, on average
+REPEATED = "A message has the id of an earlier one, so it is left out."
+NO_PARENT = "A message follows one that is missing, so it begins a branch of its own."
+CIRCULAR = "A message follows one that follows it, so it begins a branch of its own."
 DANGLING = "The branch that was open is not in the export, so the newest one is shown."
 
 
@@ -91,7 +94,7 @@ class Node:
     feedback: SourceFeedback | None = None
     is_continuation: bool = False
     own: OwnReply = field(default_factory=OwnReply)
-    damage: str = ""  # a sentence that says why it can't be read
+    damage: str = ""  # a sentence that says why it is left out, or at another place
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,7 @@ class Tree:
 def tree_of(nodes: Sequence[Node], current: str, left_out: Counter[str]) -> Tree:
     """Return the messages of these nodes; `current` is the node that was shown last.
 
-    Links to nodes that are missing, and those that close a circle, are counted and removed.
+    Links to nodes that are missing, and those that close a circle, are removed.
     Raises `TooComplex`.
     """
     if len(nodes) > MAX_NODES:
@@ -145,7 +148,7 @@ class _Builder:
         self.by_id: dict[str, Node] = {}
         for node in nodes:
             if self.by_id.setdefault(node.id, node) is not node:
-                left_out["repeated message"] += 1
+                node.damage = REPEATED
         self.children: dict[str | None, list[Node]] = {}
         self.followed_by: dict[str | None, Kind] = {}
         self.messages: dict[str, SourceMessage] = {}
@@ -174,10 +177,10 @@ class _Builder:
                 walked[at.id] = at
                 if at.parent is not None and at.parent not in self.by_id:
                     at.parent = None
-                    self.left_out["link to a missing message"] += 1
+                    at.damage = at.damage or NO_PARENT
                 elif at.parent in walked:
-                    self.by_id[at.parent].parent = None
-                    self.left_out["circular link"] += 1
+                    start = self.by_id[at.parent]
+                    start.parent, start.damage = None, start.damage or CIRCULAR
                 at = self.by_id[at.parent] if at.parent is not None else None
             known.update(walked)
 

@@ -2,11 +2,11 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from chatapp.transfer import Report, Skipped, SourceChat, SourceMessage, detect, read
+from chatapp.transfer import Format, Report, Skipped, SourceChat, SourceMessage, detect, read
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 PNG_URL = "data:image/png;base64,iVBORw0KGgoAAAAAAAAAAAAAAAAAAAAAAAAAAA=="
@@ -267,3 +267,111 @@ def libre_turn(**others: Any) -> dict[str, Any]:
     prompt = libre_message("q", root, "Is snow white?", by_user=True)
     reply = libre_message("w", "q", "It looks so.", by_user=False)
     return libre_chat([prompt, reply], **others)
+
+
+# Grok
+
+
+def grok_message(id: str, parent: str | None, sender: str, said: str, **others: Any) -> Any:
+    at = {"$date": {"$numberLong": str(NOON * 1000)}}
+    return {
+        "response": {
+            "_id": id,
+            "conversation_id": "g-1",
+            "message": said,
+            "sender": sender,
+            "create_time": at,
+            "parent_response_id": parent,
+            "metadata": {},
+            **others,
+        }
+    }
+
+
+def grok_chat(responses: Sequence[Any], **others: Any) -> dict[str, Any]:
+    about = {
+        "id": "g-1",
+        "title": "Boats",
+        "create_time": "2025-10-09T08:53:20Z",
+        "modify_time": "2025-10-09T09:00:00Z",
+        "starred": False,
+    }
+    return {"conversation": about | others, "responses": responses}
+
+
+def grok_turn(**others: Any) -> dict[str, Any]:
+    prompt = grok_message("g1", None, "human", "Do all boats float?")
+    reply = grok_message("g2", "g1", "ASSISTANT", "Most do.", model="grok-4")
+    return grok_chat([prompt, reply], **others)
+
+
+# Gemini
+
+
+def gemini_turn(**others: Any) -> dict[str, Any]:
+    return {
+        "header": "Gemini Apps",
+        "title": "Prompted What is amber?",
+        "time": "2025-10-09T08:53:20.123Z",
+        "products": ["Gemini Apps"],
+        "safeHtmlItem": [{"html": "<p>Old <a href='https://a.example/'>resin</a>.</p>"}],
+        **others,
+    }
+
+
+# llama.cpp
+
+
+def llama_message(id: str, parent: str | None, role: str, said: str, **others: Any) -> Any:
+    return {
+        "id": id,
+        "convId": "ll-1",
+        "type": "text",
+        "role": role,
+        "content": said,
+        "parent": parent,
+        "children": [],
+        "timestamp": NOON * 1000 + int(id),
+        **others,
+    }
+
+
+def llama_chat(messages: Sequence[Any], **others: Any) -> dict[str, Any]:
+    about = {"id": "ll-1", "name": "Local", "lastModified": NOON * 1000 + 500, "currNode": ""}
+    root = llama_message("0", None, "system", "", type="root")
+    return {"conv": about | others, "messages": [root, *messages]}
+
+
+def llama_turn(**others: Any) -> dict[str, Any]:
+    prompt = llama_message("1", "0", "user", "Are you there?")
+    reply = llama_message("2", "1", "assistant", "Yes.", model="qwen")
+    return llama_chat([prompt, reply], **others)
+
+
+# Chatbox
+
+
+def chatbox_message(id: str, role: str, said: str, **others: Any) -> dict[str, Any]:
+    parts = [{"type": "text", "text": said}]
+    return {"id": id, "role": role, "contentParts": parts, "timestamp": NOON * 1000, **others}
+
+
+def chatbox_turn(**others: Any) -> dict[str, Any]:
+    """Return a backup with one chat."""
+    prompt = chatbox_message("b1", "user", "Is it raining?")
+    reply = chatbox_message("b2", "assistant", "I can't see that.", model="m")
+    session = {"id": "b-1", "name": "Rain", "messages": [prompt, reply], "starred": True}
+    return {"session:b-1": session | others, "settings": {"apiKey": "secret"}}
+
+
+TURNS: dict[Format, Callable[[], Any]] = {
+    Format.CHATGPT: gpt_turn,
+    Format.CLAUDE: claude_turn,
+    Format.OPEN_WEBUI: webui_turn,
+    Format.LIBRECHAT: libre_turn,
+    Format.GROK: grok_turn,
+    Format.GEMINI: gemini_turn,
+    Format.LLAMA_CPP: llama_turn,
+    Format.CHATBOX: chatbox_turn,
+    Format.OWN: own_turn,
+}

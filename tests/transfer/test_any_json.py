@@ -4,7 +4,7 @@ import copy
 import io
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime
@@ -26,14 +26,8 @@ from chatapp.transfer import (
 )
 from tests.support.profile import scaled
 from tests.transfer import samples
+from tests.transfer.samples import TURNS
 
-TURNS: dict[Format, Callable[[], Any]] = {
-    Format.CHATGPT: samples.gpt_turn,
-    Format.CLAUDE: samples.claude_turn,
-    Format.OPEN_WEBUI: samples.webui_turn,
-    Format.LIBRECHAT: samples.libre_turn,
-    Format.OWN: samples.own_turn,
-}
 FULL = TURNS | {Format.OWN: samples.own_detailed}
 # Names that readers look at, so that odd values are also at the places that matter.
 NAMES = st.sampled_from(
@@ -49,6 +43,9 @@ NAMES = st.sampled_from(
         *("current_node", "params", "options", "isCreatedByUser", "sender", "unfinished"),
         *("upstream", "system_prompt", "parameters", "request_settings", "left_out", "through"),
         *("failed_models", "moderation", "results", "categories", "scores", "usage", "pages"),
+        *("conversation", "responses", "response", "thinking_trace", "web_search_results", "$date"),
+        *("steps", "conv", "extra", "toolCalls", "header", "products", "safeHtmlItem", "html"),
+        *("contentParts", "messageForksHash", "lists", "chunks", "docs", "project_memories"),
         *("feedback", "tool_calls", "extras", "is_temporary", "conversationId", "models", "merged"),
     ]
 )
@@ -188,6 +185,10 @@ def test_any_bytes_within_a_file_are_survived(format: Format, data: st.DataObjec
         "【1†",
         'entity["a","',
         ":::thinking\n",
+        '<xaiArtifact title="a">',
+        "<grok:render a>",
+        "<think>",
+        "<p><b>",
         "1 ",
         "[](",
     ],
@@ -206,7 +207,20 @@ def test_long_hostile_texts_are_read_in_linear_time(format: Format, repeated: st
     assert time.process_time() - started < seconds
 
 
-KEPT = ("role", "sender", "id", "uuid", "type", "content_type", "recipient", "parent", "parentId")
+KEPT = (
+    "header",
+    "_id",
+    "parent_response_id",
+    "role",
+    "sender",
+    "id",
+    "uuid",
+    "type",
+    "content_type",
+    "recipient",
+    "parent",
+    "parentId",
+)
 TEXTS = st.text(st.sampled_from("ab \n*`_<>&日é"), min_size=1).filter(str.strip)
 
 

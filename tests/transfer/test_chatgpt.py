@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chatapp.transfer import Damaged, SourceFeedback, chunks_of
+from chatapp.transfer.formats.parts import DAMAGED_MESSAGE, NO_ROLE
 from chatapp.transfer.tree import DANGLING
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
@@ -326,10 +327,10 @@ def test_damaged_chats_are_skipped_with_a_reason_and_the_others_read() -> None:
     file = json_file([gpt_turn(), {"title": "Empty", "id": "x"}, None, gpt_chat([], title="None")])
     chats, report = read_all(file)
     assert len(chats) == 1
-    assert [(one.title, one.reason) for one in report.skipped] == [
-        ("Empty", "It isn't a chat, or one of a kind that isn't known here."),
-        ("", "Its JSON is damaged."),
-        ("None", "It has no messages."),
+    assert [(one.label, one.reason) for one in report.skipped] == [
+        ("Empty (entry 2)", "It has no messages."),
+        ("entry 3", "It is a single value, not a chat."),
+        ("None (entry 4)", "It has no messages."),
     ]
     assert (report.found, report.readable, report.skipped_count) == (4, 1, 3)
 
@@ -344,7 +345,12 @@ def test_wrong_types_and_dates_are_survived_and_counted() -> None:
     mapping["odd"] = {"parent": "a1", "message": gpt_message("critic", "Hm")}
     found = only(json_file([chat]))
     assert outline(found)[1] == ("a1", "u1", "About an hour.")
-    assert found.left_out == {"date": 3, "damaged message": 2, "message without a role": 1}
+    assert found.left_out == {"date": 3}
+    assert [(one.reason, one.place) for one in found.damaged] == [
+        (DAMAGED_MESSAGE, "message bad"),
+        (DAMAGED_MESSAGE, "message worse"),
+        (NO_ROLE, "message odd"),
+    ]
     assert found.notes == (DANGLING,)
     assert found.created_at == found.messages[0].created_at
 

@@ -6,9 +6,20 @@ from typing import Any
 import pytest
 
 from chatapp.transfer import chunks_of
+from chatapp.transfer.formats.claude_projects import IS_MEMORY, IS_PROJECT
+from chatapp.transfer.formats.parts import DAMAGED_MESSAGE, NO_ROLE
+from chatapp.transfer.tree import NO_PARENT
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
-from tests.transfer.samples import claude_chat, claude_turn, json_file, only, outline, zipped
+from tests.transfer.samples import (
+    claude_chat,
+    claude_turn,
+    json_file,
+    only,
+    outline,
+    read_all,
+    zipped,
+)
 
 
 def said(uuid: str, sender: str, *content: object, **others: Any) -> dict[str, Any]:
@@ -108,6 +119,91 @@ def test_projects_have_their_names_from_the_zip() -> None:
     assert only(zipped(members)).folder == "Toys"
 
 
+def test_a_message_whose_parent_is_missing_is_kept_and_named() -> None:
+    messages = [
+        said("h1", "human", "one", parent_message_uuid="the start"),
+        said("r1", "assistant", "first", parent_message_uuid="h1"),
+        said("h2", "human", "edited", parent_message_uuid="the start"),
+        said("h3", "human", "orphan", parent_message_uuid="gone"),
+    ]
+    chat = only(json_file([claude_chat(messages)]))
+    assert outline(chat)[2:] == [("h2", None, "edited"), ("h3", None, "orphan")]
+    assert [(one.reason, one.place) for one in chat.damaged] == [(NO_PARENT, "message h3")]
+
+
+def test_placeholders_of_blocks_are_never_shown() -> None:
+    placeholder = "```\nThis block is not supported on your current device yet.\n```"
+    run = {"type": "tool_use", "id": "t", "name": "artifacts", "input": {"content": "<p>"}}
+    messages = [
+        said("h", "human", "Write"),
+        {**said("r", "assistant", run), "text": f"{placeholder}\n\n"},
+        said("h2", "human", "Again"),
+        {**said("r2", "assistant"), "text": f"Here.\n\n{placeholder}\n\nDone."},
+    ]
+    chat = only(json_file([claude_chat(messages)]))
+    assert [one.content for one in chat.messages] == ["Write", "", "Again", "Here.\n\nDone."]
+    assert chat.messages[1].tool_runs[0].arguments == '{"content": "<p>"}'
+    assert chat.left_out == {"part that Claude's export does not contain": 1}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "voice_note", "text": "Spoken."},
+        {"type": "voice_note", "transcript": [{"text": "Spoken."}]},
+        {"type": "audio_message", "transcription": "Spoken."},
+    ],
+)
+def test_what_was_spoken_is_read(block: dict[str, Any]) -> None:
+    chat = only(json_file([claude_chat([said("h", "human", block)])]))
+    assert (chat.messages[0].content, chat.left_out) == ("Spoken.", {})
+
+
+def test_spoken_parts_without_a_transcript_are_named() -> None:
+    block = {"type": "voice_note", "duration": 3}
+    chat = only(json_file([claude_chat([said("h", "human", block)])]))
+    assert chat.left_out == {"unknown part (voice_note)": 1}
+
+
+PROJECT = {
+    "uuid": "p-1",
+    "name": "Toys",
+    "prompt_template": "Be brief.",
+    "docs": [{"filename": "a.md", "content": "A"}, {"filename": "b.md", "content": "B"}],
+}
+MEMORY = {"conversations_memory": "Likes kites.", "project_memories": {"p-1": "Toys."}}
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"projects.json": [PROJECT], "memories.json": [MEMORY]},
+        {"projects/p-1.json": PROJECT, "memories/someone.json": MEMORY},
+    ],
+)
+def test_projects_and_memories_are_named_with_how_many_there_are(members: dict[str, Any]) -> None:
+    chats = {"conversations.json": [claude_turn()], "users.json": []}
+    assert read_all(zipped(chats | members))[1].notes == [
+        "Documents of Claude's projects are not imported: 2 in “Toys”.",
+        "Instructions of Claude's projects are not imported: “Toys”.",
+        "What Claude remembers is not imported: text about your chats (1), text about a project"
+        " (1).",
+        "Files in the ZIP that are not imported: users.json.",
+    ]
+
+
+def test_projects_and_memories_may_be_in_another_zip() -> None:
+    chats = zipped({"conversations.json": [claude_turn(project_uuid="p-1")]})
+    found, report = read_all(chats, zipped({"projects/p-1.json": PROJECT}))
+    assert found[0].folder == "Toys"
+    assert len(report.notes) == 2
+
+
+def test_projects_and_memories_alone_are_named() -> None:
+    report = read_all(json_file([claude_turn()]), json_file([PROJECT]), json_file([MEMORY]))[1]
+    assert [one.reason for one in report.skipped] == [IS_PROJECT, IS_MEMORY]
+
+
 @pytest.mark.parametrize("content", [None, "text", [None, 5, "x"], {"text": "x"}])
 def test_odd_content_is_survived(content: object) -> None:
     messages = [
@@ -118,4 +214,7 @@ def test_odd_content_is_survived(content: object) -> None:
     chat = only(json_file([{**claude_chat([]), "chat_messages": messages}]))
     assert len(chat.messages) == 1
     assert chat.messages[0].content
-    assert chat.left_out["message without a role"] == 1
+    assert [(one.reason, one.place) for one in chat.damaged] == [
+        (NO_ROLE, "message 2"),
+        (DAMAGED_MESSAGE, "message 3"),
+    ]

@@ -8,25 +8,18 @@ from typing import BinaryIO
 import pytest
 
 from chatapp.transfer import Damaged, Format, Report, Unreadable, archive, chunks_of, detect, read
+from chatapp.transfer.reading import NOT_A_CHAT
 from tests.transfer.samples import (
+    TURNS,
     claude_turn,
     gpt_turn,
     json_file,
-    libre_turn,
     only,
-    own_turn,
     read_all,
-    webui_turn,
     zipped,
 )
 
-CHATS = {
-    Format.CHATGPT: gpt_turn(),
-    Format.CLAUDE: claude_turn(),
-    Format.OPEN_WEBUI: webui_turn(),
-    Format.LIBRECHAT: libre_turn(),
-    Format.OWN: own_turn(),
-}
+CHATS = {format: turn() for format, turn in TURNS.items()}
 
 
 @pytest.mark.parametrize("format", Format)
@@ -59,6 +52,27 @@ def test_other_files_are_refused_with_what_can_be_imported(data: bytes) -> None:
         detect([io.BytesIO(data)])
 
 
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"# Chat\n\n**USER**\n\nHi\n\n**ASSISTANT**\n\nHello\n", "Chatbox .* backup as JSON"),
+        (b"# Chat\n\nHi\n", "as text"),
+        (b"<!DOCTYPE html><title>My Activity</title>", "Gemini's activity as a web page"),
+        (b"<html><head><title>ChatGPT Data Export", "the ZIP as you got it"),
+    ],
+)
+def test_texts_of_known_apps_are_refused_with_what_to_do_instead(
+    data: bytes, sentence: str
+) -> None:
+    with pytest.raises(Unreadable, match=sentence):
+        detect([io.BytesIO(data)])
+
+
+def test_a_takeout_with_web_pages_is_refused_with_what_to_do_instead() -> None:
+    with pytest.raises(Unreadable, match="Choose JSON"):
+        detect([zipped({"Takeout/My Activity/Gemini Apps/MyActivity.html": b"<html>"})])
+
+
 def test_other_archives_are_refused() -> None:
     with pytest.raises(Unreadable, match="isn't an export"):
         detect([zipped({"readme.txt": b"x", "a.json": [1]})])
@@ -82,6 +96,58 @@ def test_a_file_that_ends_too_early_keeps_the_chats_before() -> None:
     assert report.notes == ["The file ends too early. The chats before that are read."]
 
 
+def test_each_part_that_cannot_be_read_is_named_with_its_file() -> None:
+    broken = b'[{"title": "Broken", "mapping": {,}}, 7, {"title": "Empty", "id": "e"}, '
+    cut_off = json_file([gpt_turn(), gpt_turn(title="Cut")]).read()[:-20]
+    members = {
+        "conversations-000.json": [gpt_turn()],
+        "conversations-001.json": broken + b'{"id": 1}, {"mapping": []}] and more',
+        "conversations-002.json": cut_off,
+        "conversations-003.json": b"",
+    }
+    chats, report = read_all(zipped(members))
+    assert len(chats) == 2
+    assert [(one.label, one.reason) for one in report.skipped] == [
+        ("entry 1 of “conversations-001.json”", "Its JSON is damaged."),
+        ("entry 2 of “conversations-001.json”", "It is a single value, not a chat."),
+        ("Empty (entry 3 of “conversations-001.json”)", "It has no messages."),
+        ("entry 4 of “conversations-001.json”", "It has no messages."),
+        ("entry 5 of “conversations-001.json”", NOT_A_CHAT),
+        ("entry 2 of “conversations-002.json”", "The file ends in the middle of it."),
+    ]
+    assert report.notes == [
+        "“conversations-001.json” has something after its last chat that can't be read.",
+        "“conversations-002.json” ends too early. The chats before that are read.",
+        "“conversations-003.json” is empty.",
+    ]
+
+
+def test_uploaded_files_are_named_in_the_report() -> None:
+    files = [json_file([gpt_turn()]), io.BytesIO(b"[5]")]
+    report = Report()
+    list(read(files, Format.CHATGPT, report, names=["a.json", "b.json"]))
+    assert [one.place for one in report.skipped] == ["entry 1 of “b.json”"]
+
+
+def test_other_files_in_a_zip_are_named() -> None:
+    many = {f"{number}.txt": b"x" for number in range(20)}
+    report = read_all(zipped({"conversations.json": [gpt_turn()], **many}))[1]
+    assert len(report.notes) == 1
+    assert report.notes[0].startswith("Files in the ZIP that are not imported: 0.txt, 1.txt, ")
+    assert report.notes[0].endswith(" and 10 more.")
+
+
+def test_other_lists_beside_the_chats_are_named_wherever_they_are() -> None:
+    chats = [gpt_turn()]
+    for value in (
+        {"conversations": chats, "tasks": [1, 2], "version": 2},
+        {"tasks": [1, 2], "empty": [], "conversations": chats},
+    ):
+        found, report = read_all(json_file(value))
+        assert len(found) == 1
+        assert report.notes == ["The file also has this, which is not imported: tasks (2)."]
+
+
 def damaged(file: BinaryIO, at: bytes) -> BinaryIO:
     """Return the file with other bytes in the data of a stored member."""
     return io.BytesIO(file.read().replace(at, at[::-1]))
@@ -103,7 +169,9 @@ def test_a_damaged_member_keeps_the_chats_before() -> None:
     report = Report()
     read_before = list(read([file], Format.CHATGPT, report))
     assert 100 < len(read_before) < 500
-    assert report.notes == ["A part of the ZIP is damaged. The chats before that are read."]
+    assert report.notes == [
+        "“conversations.json” is damaged in the ZIP. The chats before that are read."
+    ]
 
 
 def test_a_damaged_file_cannot_be_read() -> None:

@@ -11,6 +11,7 @@ from chatapp.transfer import elements
 from chatapp.transfer.elements import (
     BROKEN,
     CUT_OFF,
+    NO_OBJECT,
     TOO_LARGE,
     Broken,
     Elements,
@@ -67,6 +68,25 @@ def test_json_lines_and_a_single_object_are_split_too() -> None:
     assert split(b' {"conversations": [{"a": 1}, {"b": 2}], "c": 3}') == [{"a": 1}, {"b": 2}]
 
 
+@pytest.mark.parametrize("cut", [7, 12, 17])
+def test_a_line_that_is_cut_off_takes_no_other_with_it(cut: int) -> None:
+    first, second = b'{"a": "b", "c": [1]}', b'{"d": "}{"}'
+    for lines in ([first[:cut], second, second], [second, first[:cut], second]):
+        found = split(b"\n".join(lines))
+        assert found == [{"d": "}{"} if line is second else Broken(BROKEN) for line in lines]
+    last = Elements(io.BytesIO(second + b"\n" + first[:cut]))
+    assert list(last) == [second, Broken(CUT_OFF)]
+    assert last.is_cut_off
+
+
+def test_lines_are_found_wherever_they_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b'{"a": 1}\r\n\n7\n{"b": "x"}\n{"c": "' + b"x" * 100 + b'"}\n{"d": 2}\n'
+    monkeypatch.setattr(elements, "MAX_BYTES", 90)
+    expected = [{"a": 1}, Broken(NO_OBJECT), {"b": "x"}, Broken(TOO_LARGE), {"d": 2}]
+    for size in range(1, len(data)):
+        assert split(data, size) == expected
+
+
 def test_a_file_says_how_much_is_read_of_it_even_where_it_has_no_objects() -> None:
     """Gigabytes of blanks would otherwise be read without a break."""
     read: list[int] = []
@@ -86,7 +106,7 @@ def test_a_broken_object_does_not_stop_the_others() -> None:
     data = rb'[{"a": 1}, {"a" 1}, null, 7, {"a": "\q"}, {"a": NaN}, {"a": 2}]'
     first, *middle, nan, last = split(data)
     assert (first, last) == ({"a": 1}, {"a": 2})
-    assert middle == [Broken(BROKEN)] * 3
+    assert middle == [Broken(BROKEN), Broken(NO_OBJECT), Broken(NO_OBJECT), Broken(BROKEN)]
     assert isinstance(nan, dict)
 
 

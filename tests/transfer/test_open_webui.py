@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from chatapp.transfer import SourceFeedback, chunks_of
+from chatapp.transfer.formats.open_webui import NO_PARENT
+from chatapp.transfer.formats.parts import DAMAGED_MESSAGE, NO_ROLE
 from chatapp.upstream.wire.reply import Ending
 from chatapp.upstream.wire.sources import Source
 from tests.transfer.samples import (
@@ -101,7 +103,7 @@ def test_a_reply_without_a_parent_follows_the_prompt_before_it() -> None:
     ]
     assert chat.active_leaf == "a2"
     assert len(chat.notes) == 1
-    assert chat.left_out == {"link to a missing message": 1}
+    assert [one.reason for one in chat.damaged] == [NO_PARENT]
 
 
 def test_the_newer_output_is_preferred() -> None:
@@ -238,9 +240,13 @@ def test_chats_that_open_webui_keeps_for_itself_are_skipped(others: dict[str, An
     assert "Open WebUI" in skipped(json_file([webui_turn(**others)])).reason
 
 
-def test_damaged_messages_are_counted() -> None:
+def test_damaged_messages_are_named() -> None:
     chat = webui_turn()
     chat["chat"]["history"]["messages"] |= {"x": None, "y": {"content": "?"}, "z": [1]}
     found = only(json_file([chat]))
     assert len(found.messages) == 2
-    assert found.left_out == {"damaged message": 2, "message without a role": 1}
+    assert [(one.reason, one.place) for one in found.damaged] == [
+        (DAMAGED_MESSAGE, "message x"),
+        (NO_ROLE, "message y"),
+        (DAMAGED_MESSAGE, "message z"),
+    ]

@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatapp.transfer.tree import (
+    CIRCULAR,
     DANGLING,
+    NO_PARENT,
+    REPEATED,
     Kind,
     Node,
     Part,
@@ -25,14 +28,17 @@ from chatapp.upstream.wire.reply import Ending
 KINDS = {"u": Kind.PROMPT, "a": Kind.REPLY, "h": Kind.HIDDEN}
 
 
-def tree(links: str, current: str = "") -> tuple[Tree, Counter[str]]:
-    """Build the tree of nodes such as `u1 a1<u1`; the first letter is the kind."""
+def nodes_of(links: str) -> list[Node]:
+    """Return nodes such as `u1 a1<u1`; the first letter is the kind."""
     nodes = []
     for link in links.split():
         name, _, parent = link.partition("<")
         nodes.append(Node(name, parent or None, KINDS[name[0]], [Text(f"text of {name}")]))
-    left_out: Counter[str] = Counter()
-    return tree_of(nodes, current, left_out), left_out
+    return nodes
+
+
+def tree(links: str, current: str = "") -> Tree:
+    return tree_of(nodes_of(links), current, Counter())
 
 
 def shape(found: Tree) -> list[str]:
@@ -40,41 +46,46 @@ def shape(found: Tree) -> list[str]:
 
 
 def test_siblings_stay_siblings_in_order() -> None:
-    found, _ = tree("u1 a1<u1 a2<u1 u2<a1 u3<a1 a3<u3", "a2")
+    found = tree("u1 a1<u1 a2<u1 u2<a1 u3<a1 a3<u3", "a2")
     assert shape(found) == ["u1<", "a1<u1", "u2<a1", "u3<a1", "a3<u3", "a2<u1"]
     assert found.active_leaf == "a2"
 
 
 def test_what_is_between_two_prompts_becomes_one_reply() -> None:
-    found, _ = tree("u1 a1<u1 a2<a1 h1<a2 a3<h1 u2<a3 a4<u2", "a4")
+    found = tree("u1 a1<u1 a2<a1 h1<a2 a3<h1 u2<a3 a4<u2", "a4")
     assert shape(found) == ["u1<", "a3<u1", "u2<a3", "a4<u2"]
     assert found.messages[1].content == "text of a1\n\ntext of a2\n\ntext of a3"
 
 
 def test_a_reply_that_forks_becomes_siblings_with_all_that_leads_to_them() -> None:
-    found, _ = tree("u1 a1<u1 a2<a1 a3<a1 u2<a1")
+    found = tree("u1 a1<u1 a2<a1 a3<a1 u2<a1")
     assert shape(found) == ["u1<", "a1<u1", "a2<u1", "a3<u1", "u2<a1"]
     texts = [one.content for one in found.messages]
     assert texts[2:4] == ["text of a1\n\ntext of a2", "text of a1\n\ntext of a3"]
 
 
 def test_two_prompts_in_a_row_get_an_empty_reply_between_them() -> None:
-    found, _ = tree("u1 u2<u1 u3<u1 a1<u3")
+    found = tree("u1 u2<u1 u3<u1 a1<u3")
     assert shape(found) == ["u1<", "u1:reply<u1", "u2<u1:reply", "u3<u1:reply", "a1<u3"]
     between = found.messages[1]
     assert (between.is_placeholder, between.ending) == (True, Ending.NO_ANSWER)
 
 
 def test_a_reply_without_a_prompt_gets_an_empty_one() -> None:
-    found, _ = tree("a1 u1<a1")
+    found = tree("a1 u1<a1")
     assert shape(found) == ["a1:prompt<", "a1<a1:prompt", "u1<a1"]
     assert found.messages[0].is_placeholder
 
 
-def test_links_that_are_missing_or_circular_are_cut_and_counted() -> None:
-    found, left_out = tree("u1<gone a1<u1 u2<a3 a2<u2 a3<a2")
+def test_messages_with_links_that_are_missing_or_circular_say_so() -> None:
+    nodes = nodes_of("u1<gone a1<u1 u2<a3 a2<u2 a3<a2 a1<u2")
+    found = tree_of(nodes, "", Counter())
     assert shape(found) == ["u1<", "a1<u1", "u2<", "a3<u2"]
-    assert left_out == {"link to a missing message": 1, "circular link": 1}
+    assert [(one.id, one.damage) for one in nodes if one.damage] == [
+        ("u1", NO_PARENT),
+        ("u2", CIRCULAR),
+        ("a1", REPEATED),
+    ]
 
 
 def test_a_current_message_that_is_gone_makes_the_newest_branch_the_active_one() -> None:
@@ -87,8 +98,8 @@ def test_a_current_message_that_is_gone_makes_the_newest_branch_the_active_one()
 
 
 def test_the_active_branch_goes_through_a_hidden_or_inner_node_to_its_end() -> None:
-    assert tree("u1 a1<u1 h1<a1", "h1")[0].active_leaf == "a1"
-    assert tree("u1 a1<u1 a2<a1 u2<a2", "a1")[0].active_leaf == "u2"
+    assert tree("u1 a1<u1 h1<a1", "h1").active_leaf == "a1"
+    assert tree("u1 a1<u1 a2<a1 u2<a2", "a1").active_leaf == "u2"
 
 
 def test_calls_and_results_are_paired_and_keep_their_order() -> None:

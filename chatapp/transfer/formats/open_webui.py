@@ -45,6 +45,7 @@ from chatapp.transfer.values import (
 )
 from chatapp.upstream.wire.reply import Ending
 
+NO_PARENT = "A reply follows a message that is missing, so it is shown after the prompt before it."
 NOT_EXPORTED = "Open WebUI's export does not contain this file."
 SHARED = "shared-"  # how the owners of shared copies begin
 # Parameters that are about Open WebUI itself.
@@ -126,7 +127,7 @@ class _Reader:
                 nodes += self._merged(node, message)
         for node in nodes:
             if node.kind is Kind.REPLY and node.parent not in self.keys:
-                self.left_out["link to a missing message"] += node.parent is not None
+                node.damage = node.damage or (NO_PARENT if node.parent else "")
                 node.parent = _prompt_before(node, prompts)
         return nodes
 

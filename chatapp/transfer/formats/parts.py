@@ -15,9 +15,9 @@ from urllib.parse import unquote_to_bytes
 
 from chatapp.text.file_names import clean_file_name
 from chatapp.transfer.records import (
+    DamagedMessage,
     FileContent,
     Format,
-    LostMessage,
     SourceChat,
     SourceFeedback,
     SourceFile,
@@ -36,7 +36,7 @@ NO_ROLE = "A message doesn't say who wrote it, so it is left out."
 NO_MESSAGES = "It has no messages."
 ALL_DAMAGED = "All of its messages are damaged."
 MADE_UP = "message:"  # how the ids of messages begin that have none of their own
-MAX_LOST = 100  # messages of a chat that are named
+MAX_DAMAGED = 100  # messages of a chat that are named
 
 # Why a reply ended, by the words of several apps and gateways.
 _ENDINGS: Mapping[str, Ending] = {
@@ -126,7 +126,7 @@ def chat(
     tree = tree_of(nodes, identifier(current), left_out)
     if not any(one.rounds != _NOTHING or one.files for one in tree.messages):
         raise Unusable(ALL_DAMAGED if any(one.damage for one in nodes) else NO_MESSAGES)
-    left_out["damaged message"] += len([one for one in nodes if one.damage][MAX_LOST:])
+    left_out["damaged message"] += len([one for one in nodes if one.damage][MAX_DAMAGED:])
     times = [one.created_at for one in tree.messages if one.created_at]
     return SourceChat(
         source=source,
@@ -137,7 +137,7 @@ def chat(
         created_at=created_at or min(times, default=None),
         updated_at=updated_at or max(times, default=created_at),
         left_out={kind: count for kind, count in left_out.items() if count},
-        lost=_lost_messages(nodes),
+        damaged=_damaged_messages(nodes),
         notes=tuple(dict.fromkeys([*notes, *tree.notes])),
         **others,
     )
@@ -146,12 +146,12 @@ def chat(
 _NOTHING = SourceMessage(source_id="", parent=None, role="user").rounds
 
 
-def _lost_messages(nodes: list[Node]) -> tuple[LostMessage, ...]:
+def _damaged_messages(nodes: list[Node]) -> tuple[DamagedMessage, ...]:
     """Return the first messages that can't be read, by their ids or else their numbers."""
     damaged = ((number, one) for number, one in enumerate(nodes, 1) if one.damage)
     return tuple(
-        LostMessage(one.damage, f"message {number if one.id.startswith(MADE_UP) else one.id}")
-        for number, one in islice(damaged, MAX_LOST)
+        DamagedMessage(one.damage, f"message {number if one.id.startswith(MADE_UP) else one.id}")
+        for number, one in islice(damaged, MAX_DAMAGED)
     )
 
 

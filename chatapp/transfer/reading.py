@@ -102,7 +102,8 @@ def detect(files: Sequence[BinaryIO], watch: Watch = unwatched) -> Format:
     """
     found = {format for file in files if (format := _format_of(file, watch))}
     if not found:
-        raise Unreadable(next(filter(None, map(_refusal_of, files)), UNKNOWN))
+        refusals = (_refusal_of(file, watch) for file in files)
+        raise Unreadable(next(filter(None, refusals), UNKNOWN))
     if len(found) > 1:
         raise Unreadable(MIXED)
     return found.pop()
@@ -165,14 +166,26 @@ def chunks_of(file: SourceFile) -> Iterator[bytes]:
         raise Damaged(str(error)) from error
 
 
-def _refusal_of(file: BinaryIO) -> str:
+def _refusal_of(file: BinaryIO, watch: Watch) -> str:
     """Return what to say about a file that no reader recognises; "" if it isn't known."""
-    if is_database(file):
-        return ""
-    if _starts_with(file, *archives.MAGIC):
-        return refused.refusal_of_members(Archive(file).members)
-    file.seek(0)
-    return refused.refusal_of_text(file.read(refused.HEAD_BYTES).decode("utf-8", "replace"))
+    if not _starts_with(file, *archives.MAGIC):
+        head = file.read(refused.HEAD_BYTES).decode("utf-8", "replace")
+        file.seek(0)
+        return _refusal_of_json(file, watch) or refused.refusal_of_text(head)
+    archive = Archive(file)
+    for entry in islice(_with_chats(archive), MAX_LOOKED_AT):
+        try:
+            with archive.open(entry) as member:
+                if refusal := _refusal_of_json(member, watch):
+                    return refusal
+        except archives.ERRORS:
+            continue
+    return refused.refusal_of_members(archive.members)
+
+
+def _refusal_of_json(file: BinaryIO, watch: Watch) -> str:
+    refusal = next(filter(None, map(refused.refusal_of_value, _first_values(file, watch))), "")
+    return f"{refusal} {IMPORTABLE}" if refusal else ""
 
 
 def _starts_with(file: BinaryIO, *beginnings: bytes) -> bool:
@@ -200,16 +213,18 @@ def _format_of(file: BinaryIO, watch: Watch) -> Format | None:
 
 
 def _format_of_json(file: BinaryIO, watch: Watch) -> Format | None:
-    for element in islice(Elements(Watched(file, watch)), MAX_LOOKED_AT):
-        value = element if isinstance(element, Broken) else decoded(element, watch)
-        for content in islice(_chats_in(value)[0], MAX_LOOKED_AT):
-            if format := _format_of_chat(mapping(content)):
+    for value in _first_values(file, watch):
+        for format, reader in _READERS.items():
+            if reader.is_chat(value) and not refused.refusal_of_value(value):
                 return format
     return None
 
 
-def _format_of_chat(value: dict[str, Any]) -> Format | None:
-    return next((one for one, reader in _READERS.items() if reader.is_chat(value)), None)
+def _first_values(file: BinaryIO, watch: Watch) -> Iterator[dict[str, Any]]:
+    """Yield the values by which a file is recognised."""
+    for element in islice(Elements(Watched(file, watch)), MAX_LOOKED_AT):
+        value = element if isinstance(element, Broken) else decoded(element, watch)
+        yield from map(mapping, _chats_in(value)[0][:MAX_LOOKED_AT])
 
 
 def _with_chats(archive: Archive) -> list[ZipInfo]:

@@ -79,7 +79,7 @@ def test_the_preview_says_what_would_come(alices: Client) -> None:
     assert "3 chats with 6 messages from ChatGPT" in " ".join(page.split())
     assert "9 Oct 2025" in page
     assert "It has no messages." in page
-    assert "1 folder: Imported project g-p-1 (1)" in " ".join(page.split())
+    assert "1 folder: ChatGPT project 1 (1)" in " ".join(page.split())
     assert not Conversation.objects.exists()
 
 

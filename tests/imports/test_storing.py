@@ -312,7 +312,7 @@ def test_folders_become_projects_if_that_is_chosen(alice: User, alices: Client) 
     chats = [gpt_turn(gizmo_id="g-p-1"), *many(1)]
     job = imported(alices, json_file(chats), makes_projects="on")
     project = alice.projects.get()
-    assert project.name == "Imported project g-p-1"
+    assert project.name == "ChatGPT project 1"
     assert chat_of(alice).project == project
     assert chat_of(alice, "Chat 0").project is None
     assert job.result["projects"] == [str(project.pk)]
@@ -326,7 +326,7 @@ def test_folders_without_a_name_become_projects_of_their_own(alice: User, alices
         makes_projects="on",
     )
     names = set(alice.projects.values_list("name", flat=True))
-    assert names == {"Imported project 68aa01", "Imported project 68aa02"}
+    assert names == {"ChatGPT project 1", "ChatGPT project 2"}
 
 
 def test_instructions_become_settings_of_the_chat(alice: User, alices: Client) -> None:

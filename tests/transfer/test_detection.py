@@ -3,7 +3,7 @@
 import io
 import struct
 import zipfile
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -66,6 +66,27 @@ def test_texts_of_known_apps_are_refused_with_what_to_do_instead(
 ) -> None:
     with pytest.raises(Unreadable, match=sentence):
         detect([io.BytesIO(data)])
+
+
+def deep_seek() -> dict[str, Any]:
+    fragments = [{"type": "REQUEST", "content": "Hi"}]
+    return {"title": "Hi", "mapping": {"1": {"message": {"fragments": fragments}}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "app"),
+    [
+        ([deep_seek()], "DeepSeek"),
+        ({"name": "A", "messages": [{"versions": [], "currentlySelected": 0}]}, "LM Studio"),
+        ({"runSettings": {}, "chunkedPrompt": {"chunks": []}}, "Google AI Studio"),
+        ([{"prompt": "Hi", "response": "Hello", "sent_at": 1}], "AnythingLLM"),
+        ([{"chatId": "1", "contentChunks": [], "role": "user"}], "Mistral's Le Chat"),
+    ],
+)
+def test_json_of_other_known_apps_is_refused_by_its_name(value: object, app: str) -> None:
+    for file in (json_file(value), zipped({"conversations.json": value})):
+        with pytest.raises(Unreadable, match=f"export of {app}, which can't be imported. Chats"):
+            detect([file])
 
 
 def test_a_takeout_with_web_pages_is_refused_with_what_to_do_instead() -> None:

@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Iterable
+from typing import Any
+
+from chatapp.transfer.values import listed, mapping
 
 HEAD_BYTES = 64 * 1024  # of a text by which it is recognised
 CHATBOX_TEXT = (
@@ -19,6 +22,17 @@ CHATGPT_PAGE = (
 MARKDOWN = (
     "This is a chat as text, which doesn't say where its messages begin. Export it as JSON instead."
 )
+OTHER_APP = "This is an export of {}, which can't be imported."
+# The keys by which the JSON of apps is recognised.
+_KEYS = (
+    ("Google AI Studio", {"chunkedPrompt"}),
+    ("TypingMind", {"checksum", "data"}),
+    ("Cherry Studio", {"localStorage", "indexedDB"}),
+    ("Mistral's Le Chat", {"chatId", "contentChunks"}),
+    ("AnythingLLM", {"prompt", "response", "sent_at"}),
+    ("SillyTavern", {"user_name", "character_name"}),
+)
+MAX_LOOKED_AT = 20  # messages of a chat
 _CHATBOX = re.compile(r"^\*\*(?:USER|ASSISTANT|SYSTEM)\*\*:?\s*$", re.MULTILINE)
 _TITLE = re.compile(r"\A\s*#{1,3} \S")
 _PAGE = re.compile(r"\A\s*(?:<!doctype html|<html)", re.IGNORECASE)
@@ -42,3 +56,19 @@ def refusal_of_members(names: Iterable[str]) -> str:
     if any(_GEMINI.search(name) for name in pages):
         return GEMINI_PAGE
     return ""
+
+
+def refusal_of_value(value: dict[str, Any]) -> str:
+    """Return what to say about JSON of an app that is known but not read; "" if it isn't known."""
+    app = next((app for app, keys in _KEYS if keys <= value.keys()), "")
+    if _is_deep_seek(value):
+        app = "DeepSeek"
+    elif any("versions" in mapping(one) for one in listed(value.get("messages"))[:MAX_LOOKED_AT]):
+        app = "LM Studio"
+    return OTHER_APP.format(app) if app else ""
+
+
+def _is_deep_seek(value: dict[str, Any]) -> bool:
+    """Whether it has ChatGPT's tree of nodes, but messages of another form."""
+    nodes = list(mapping(value.get("mapping")).values())[:MAX_LOOKED_AT]
+    return any("fragments" in mapping(mapping(one).get("message")) for one in nodes)

@@ -1,0 +1,152 @@
+"""Nothing of an export disappears without a sentence in the report."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.files.storage import Storage
+from django.test import Client
+from django.utils import timezone
+
+from chatapp.models import Import, User
+from chatapp.models.conversations.conversation import IMPORTED_FROM
+from chatapp.models.files.import_files import KEPT
+from chatapp.models.imports.imports import FORMAT_LENGTH
+from chatapp.transfer import Format
+from chatapp.transfer.formats.parts import DAMAGED_MESSAGE
+from tests.conftest import signed_in
+from tests.imports.uploading import chat_of, imported, outline, previewed, run_jobs
+from tests.transfer.samples import (
+    TURNS,
+    claude_turn,
+    gpt_chat,
+    gpt_message,
+    gpt_turn,
+    json_file,
+    zipped,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MISSING = "The export does not contain this file."
+
+
+@pytest.fixture
+def alices(alice: User, disk: Storage) -> Client:
+    return signed_in(alice)
+
+
+def page_of(client: Client, job: Import) -> str:
+    return " ".join(client.get(job.get_absolute_url()).content.decode().split())
+
+
+@pytest.mark.parametrize("format", Format)
+def test_chats_of_each_app_are_stored_with_its_name(
+    format: Format, alice: User, alices: Client
+) -> None:
+    imported(alices, json_file(TURNS[format]()))
+    chat = alice.conversations.get()
+    assert [role for role, _ in outline(chat)] == ["user", "assistant"]
+    assert chat.imported_from == format
+    assert chat.imported_from_label == IMPORTED_FROM[format]
+    assert len(format) <= FORMAT_LENGTH
+
+
+def with_picture(**others: Any) -> dict[str, Any]:
+    """Return a chat with a picture that the export names three times and doesn't contain."""
+    part = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_gone"}
+    look = {"content_type": "multimodal_text", "parts": [part, "Look"]}
+    attached = {"attachments": [{"id": "file_gone", "name": "receipt.png"}]}
+    nodes = [
+        ("u1", None, gpt_message("user", look, metadata=attached)),
+        ("a1", "u1", gpt_message("assistant", {**look, "parts": [part, "Seen"]})),
+    ]
+    return gpt_chat(nodes, **others)
+
+
+def test_a_missing_picture_is_named_once(alices: Client) -> None:
+    job = imported(alices, json_file([with_picture()]))
+    assert job.result["reasons"] == {MISSING: [1, ["Bread: receipt.png"]]}
+    again = previewed(alices, json_file([with_picture()]))
+    assert again.preview["reasons"] == {MISSING: [1, ["Bread: receipt.png"]]}
+    assert again.preview["missing_files"] == 1
+
+
+def test_damaged_parts_are_named_with_their_places_and_the_others_imported(
+    alice: User, alices: Client
+) -> None:
+    damaged = gpt_turn()
+    damaged["mapping"]["x"] = {"id": "x", "parent": "a1", "children": []}
+    members = {
+        "conversations-000.json": [damaged, 5],
+        "conversations-001.json": b'[{"title": "Broken", "mapping": {,}}]',
+    }
+    job = imported(alices, zipped(members))
+    assert job.result["reasons"] == {
+        DAMAGED_MESSAGE: [1, ["Bread, message x"]],
+        "It is a single value, not a chat.": [1, ["entry 2 of “conversations-000.json”"]],
+        "Its JSON is damaged.": [1, ["entry 1 of “conversations-001.json”"]],
+    }
+    assert len(outline(chat_of(alice))) == 2
+
+
+def test_the_report_says_what_was_in_the_export_besides_chats(alices: Client) -> None:
+    members = {
+        "conversations.json": [claude_turn()],
+        "projects.json": [{"uuid": "p", "name": "Toys", "docs": [{"filename": "a.md"}]}],
+        "memories.json": [{"conversations_memory": "Likes kites."}],
+    }
+    job = previewed(alices, zipped(members))
+    documents = "Documents of Claude's projects are not imported: 1 in “Toys”."
+    assert documents.replace("'", "&#39;") in page_of(alices, job)
+    alices.post(f"/imports/{job.pk}/start/")
+    run_jobs()
+    job.refresh_from_db()
+    assert documents in job.result["notes"]
+    assert len(job.result["notes"]) == 2
+    assert documents.replace("'", "&#39;") in page_of(alices, job)
+
+
+def test_an_uploaded_file_is_named_by_the_name_it_has_there(alices: Client) -> None:
+    job = previewed(alices, json_file([gpt_turn(), 5]), "chats of 2025.json")
+    [[_, places]] = job.preview["reasons"].values()
+    assert places == ["entry 2 of “chats of 2025.json”"]
+
+
+def test_an_old_report_forgets_names(alices: Client) -> None:
+    job = imported(alices, zipped({"conversations.json": [with_picture()], "secret.txt": b"x"}))
+    assert job.result["notes"]
+    Import.objects.update(ended_at=timezone.now() - KEPT - timedelta(days=1))
+    assert Import.objects.all().forget_one()
+    job.refresh_from_db()
+    assert job.result["reasons"] == {MISSING: [1, []]}
+    assert "notes" not in job.result
+
+
+def test_unnamed_projects_never_take_the_name_of_another(alice: User, alices: Client) -> None:
+    alice.projects.create(name="ChatGPT project 1")
+    chats = [
+        gpt_turn(conversation_id="a", title="A", gizmo_id="g-p-1"),
+        gpt_turn(conversation_id="b", title="B", gizmo_id="g-p-2"),
+        gpt_turn(conversation_id="c", title="C", gizmo_id="g-p-1"),
+    ]
+    job = previewed(alices, json_file(chats))
+    assert job.preview["folders"] == {"ChatGPT project 2": 2, "ChatGPT project 3": 1}
+    alices.post(f"/imports/{job.pk}/start/", {"makes_projects": "on"})
+    run_jobs()
+    names = {title: chat_of(alice, title).project for title in "ABC"}
+    assert {title: project and project.name for title, project in names.items()} == {
+        "A": "ChatGPT project 2",
+        "B": "ChatGPT project 3",
+        "C": "ChatGPT project 2",
+    }
+
+
+def test_a_project_keeps_the_name_it_was_given_here(alice: User, alices: Client) -> None:
+    imported(alices, json_file([gpt_turn(gizmo_id="g-p-1")]), makes_projects="on")
+    alice.projects.update(name="Baking")
+    later = gpt_turn(conversation_id="b", title="B", gizmo_id="g-p-1")
+    job = previewed(alices, json_file([later]))
+    assert job.preview["folders"] == {"Baking": 1}
+    alices.post(f"/imports/{job.pk}/start/", {"makes_projects": "on"})
+    run_jobs()
+    assert chat_of(alice, "B").project == alice.projects.get()

@@ -67,6 +67,16 @@ def test_a_missing_picture_is_one_file_wherever_it_is_named() -> None:
     assert reply.files[0] is prompt.files[0]
 
 
+def test_a_missing_picture_without_a_name_is_one_file_too() -> None:
+    look = {"content_type": "multimodal_text", "parts": [PICTURE]}
+    nodes = [
+        ("u", None, gpt_message("user", look)),
+        ("a", "u", gpt_message("assistant", look)),
+    ]
+    prompt, reply = only(json_file([gpt_chat(nodes)])).messages
+    assert reply.files[0] is prompt.files[0]
+
+
 def test_attachments_without_ids_stay_apart() -> None:
     attached = {"attachments": [{"name": "a.txt"}, {"name": "b.txt"}]}
     nodes = [("u", None, gpt_message("user", "Look", metadata=attached))]
@@ -117,8 +127,12 @@ def test_a_chat_may_name_its_project() -> None:
 def test_only_the_root_may_have_no_message() -> None:
     chat = gpt_turn()
     chat["mapping"]["lost"] = {"id": "lost", "parent": "a1", "children": []}
+    chat["mapping"]["bare"] = {"parent": "a1", "message": gpt_message("user", None)}
     found = only(json_file([chat]))
-    assert [(one.reason, one.place) for one in found.damaged] == [(DAMAGED_MESSAGE, "message lost")]
+    assert [(one.reason, one.place) for one in found.damaged] == [
+        (DAMAGED_MESSAGE, "message lost"),
+        (DAMAGED_MESSAGE, "message bare"),
+    ]
 
 
 def test_a_chat_with_damaged_messages_only_says_so() -> None:

@@ -111,7 +111,7 @@ class _Reader:
         self.left_out = left_out
         self.model = _model(value.get("default_model_slug"))
         self.instructions: list[str] = []
-        self.attached = self._read_attachments()
+        self.files = self._read_attachments()
 
     def _read_attachments(self) -> dict[str, SourceFile]:
         """Return the files with names by their ids, which contents refer to without a name."""
@@ -156,6 +156,8 @@ class _Reader:
             self.left_out["hidden message"] += bool(_plain(content))
         elif role not in ("user", "assistant", "tool"):
             node.damage = NO_ROLE
+        elif message.get("content") is None:
+            node.damage = DAMAGED_MESSAGE
         else:
             node.kind = Kind.PROMPT if role == "user" else Kind.REPLY
             node.at = moment(message.get("create_time"), self.left_out)
@@ -229,7 +231,9 @@ class _Reader:
         content = mapping(part)
         kind = line(content.get("content_type"), 40)
         if kind == "image_asset_pointer":
-            node.files.append(self._named(content.get("asset_pointer"), content.get("size_bytes")))
+            node.files.append(
+                self._pointed_file(content.get("asset_pointer"), content.get("size_bytes"))
+            )
             if prompt := text(mapping(mapping(content.get("metadata")).get("dalle")).get("prompt")):
                 yield Text(IMAGE_PROMPT.format(prompt))
         elif kind in _MEDIA:
@@ -243,17 +247,21 @@ class _Reader:
         """Add the files that only the metadata names: attachments, and charts of Python code."""
         attachments = map(mapping, listed(metadata.get("attachments")))
         files = [
-            self._named(_id_of(one)) if _id_of(one) else self._attachment(one)
+            self._pointed_file(_id_of(one)) if _id_of(one) else self._attachment(one)
             for one in attachments
         ]
         outputs = map(mapping, listed(mapping(metadata.get("aggregate_result")).get("messages")))
         images = (one for one in outputs if one.get("message_type") == "image")
-        files += (self._named(one.get("image_url")) for one in images)
+        files += (self._pointed_file(one.get("image_url")) for one in images)
         node.files = [file for file in node.files if file not in files] + files
 
-    def _named(self, pointer: object, size: object = None) -> SourceFile:
-        """Return the file of a pointer, always the same one if its name is known."""
-        return self.attached.get(file_id(text(pointer))) or self._file(pointer, size)
+    def _pointed_file(self, pointer: object, size: object = None) -> SourceFile:
+        """Return the file of a pointer, always the same one."""
+        id = file_id(text(pointer))
+        file = self.files.get(id) or self._file(pointer, size)
+        if id:
+            self.files[id] = file
+        return file
 
     def _file(
         self, pointer: object, size: object = None, name: object = "", media_type: object = ""

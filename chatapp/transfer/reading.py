@@ -184,8 +184,11 @@ def _refusal_of(file: BinaryIO, watch: Watch) -> str:
 
 
 def _refusal_of_json(file: BinaryIO, watch: Watch) -> str:
-    refusal = next(filter(None, map(refused.refusal_of_value, _first_values(file, watch))), "")
-    return f"{refusal} {IMPORTABLE}" if refusal else ""
+    for value in _first_values(file, watch):
+        reasons = (reader.reason_for(value) for reader in _READERS.values())
+        if refusal := refused.refusal_of_value(value) or next(filter(None, reasons), ""):
+            return f"{refusal} {IMPORTABLE}"
+    return ""
 
 
 def _starts_with(file: BinaryIO, *beginnings: bytes) -> bool:

@@ -73,6 +73,12 @@ def deep_seek() -> dict[str, Any]:
     return {"title": "Hi", "mapping": {"1": {"message": {"fragments": fragments}}}}
 
 
+def test_what_claude_remembers_is_refused_by_its_name() -> None:
+    memory = json_file([{"conversations_memory": "Likes kites."}])
+    with pytest.raises(Unreadable, match=r"what Claude remembers, not a chat\. Chats can be"):
+        detect([memory])
+
+
 @pytest.mark.parametrize(
     ("value", "app"),
     [

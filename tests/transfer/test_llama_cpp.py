@@ -29,6 +29,16 @@ def test_a_chat_with_its_fields() -> None:
     assert (chat.left_out, chat.damaged) == ({}, ())
 
 
+def test_a_chat_of_2024_has_one_branch() -> None:
+    said = [
+        {"id": number, "role": role, "content": f"{number}"}
+        for number, role in enumerate(("user", "assistant", "user"))
+    ]
+    chat = only(json_file({"id": "conv-17", "lastModified": NOON * 1000, "messages": said}))
+    assert outline(chat) == [("0", None, "0"), ("1", "0", "1"), ("2", "1", "2")]
+    assert (chat.source_id, chat.active_leaf) == ("conv-17", "2")
+
+
 def test_json_lines_have_a_chat_in_each_line() -> None:
     chats = [llama_turn(id="one"), llama_turn(id="two")]
     data = "\n".join(json.dumps(one) for one in chats)

@@ -253,7 +253,8 @@ class _Reader:
         outputs = map(mapping, listed(mapping(metadata.get("aggregate_result")).get("messages")))
         images = (one for one in outputs if one.get("message_type") == "image")
         files += (self._pointed_file(one.get("image_url")) for one in images)
-        node.files = [file for file in node.files if file not in files] + files
+        attached = set(files)
+        node.files = [file for file in node.files if file not in attached] + files
 
     def _pointed_file(self, pointer: object, size: object = None) -> SourceFile:
         """Return the file of a pointer, always the same one."""

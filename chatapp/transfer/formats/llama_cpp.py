@@ -1,6 +1,6 @@
 """Reads chats of the web page of llama.cpp's server, as JSON or JSON Lines.
 
-Known are exports from 2025 to the autumn of 2026. Seen in ggml-org/llama.cpp:
+Known are exports from 2024 to the autumn of 2026. Seen in ggml-org/llama.cpp:
 tools/server/webui/src/lib/types/database.d.ts and utils, and issues 19372 and 25911. The root
 message is empty, and `currNode` may be empty or name a message that is gone.
 """
@@ -8,6 +8,7 @@ message is empty, and `currNode` may be empty or name a message that is gone.
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from chatapp.transfer.formats.parts import (
@@ -30,23 +31,29 @@ from chatapp.upstream.wire.reply import Ending
 
 NOT_EXPORTED = "llama.cpp's export does not contain this file."
 _ROOT = "root"
+_OLD = "conv-"  # how the ids of chats of 2024 begin, which have no branches
 _BEGIN_THINKING, _END_THINKING = "<think>", "</think>"
 _SOUND = ("audioFile", "AUDIO")
 
 
 def is_chat(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("conv"), dict) and isinstance(value.get("messages"), list)
+    is_old = "lastModified" in value and text(value.get("id")).startswith(_OLD)
+    return (isinstance(value.get("conv"), dict) or is_old) and isinstance(
+        value.get("messages"), list
+    )
 
 
 def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
     left_out: Counter[str] = Counter()
     instructions: list[str] = []
-    about = mapping(value.get("conv"))
-    messages = listed(value.get("messages"))
+    about = mapping(value.get("conv")) or value
+    messages = [mapping(one) for one in listed(value.get("messages"))]
     nodes = [
-        _node(mapping(message), number, instructions, left_out)
-        for number, message in enumerate(messages)
+        _node(message, number, instructions, left_out) for number, message in enumerate(messages)
     ]
+    if not any("parent" in message for message in messages):
+        for before, node in pairwise(nodes):
+            node.parent = before.id
     return chat(
         Format.LLAMA_CPP,
         value,

@@ -56,7 +56,7 @@ def test_other_files_are_refused_with_what_can_be_imported(data: bytes) -> None:
     ("data", "sentence"),
     [
         (b"# Chat\n\n**USER**\n\nHi\n\n**ASSISTANT**\n\nHello\n", "Chatbox .* backup as JSON"),
-        (b"# Chat\n\nHi\n", "as text"),
+        (b"# Chat\n\nHi\n", "This is text"),
         (b"<!DOCTYPE html><title>My Activity</title>", "Gemini's activity as a web page"),
         (b"<html><head><title>ChatGPT Data Export", "the ZIP as you got it"),
     ],

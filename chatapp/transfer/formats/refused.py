@@ -20,7 +20,8 @@ CHATGPT_PAGE = (
     " in it."
 )
 MARKDOWN = (
-    "This is a chat as text, which doesn't say where its messages begin. Export it as JSON instead."
+    "This is text, which doesn't say where the messages of a chat begin. Export the chat as JSON"
+    " instead."
 )
 OTHER_APP = "This is an export of {}, which can't be imported."
 # The keys by which the JSON of apps is recognised.

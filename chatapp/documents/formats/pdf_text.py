@@ -1,0 +1,178 @@
+"""The text of a PDF's page, in reading order.
+
+PDFium returns text in the order in which a page draws it, which is mostly right. Where the boxes of
+the text hint at columns drawn row by row or at sideways notes, `reading_order` looks at it closely.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from ctypes import c_double
+from math import pi
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from . import reading_order, right_to_left
+from .pages import cleaned
+from .reading_order import HYPHEN, Box, Piece
+
+MAX_CHARACTERS = 50_000  # of a page whose order is looked at
+MAX_BOXES = 5_000
+MIN_NOTE = 40.0  # points
+SIDEWAYS = 4.0  # how many times higher than wide a box of sideways text is, at least
+PDFIUM_HYPHEN = 2  # where it joins a word that is cut at a line's end; `cleaned` removes it
+SPACES = re.compile(r"\s+")
+NEWLINES = "\r\n"
+
+
+Corners = tuple[float, float, float, float]  # left, bottom, right and top of a box
+
+
+def text_of(page: pypdfium2.PdfPage) -> str:
+    """Return the text of a page. May raise `PdfiumError`."""
+    text = page.get_textpage()
+    found = _with_line_ends(text)
+    if right_to_left.has_letters(found):
+        found = right_to_left.in_reading_order(_placed(text))
+    elif lines := reading_order.lines_in_order(_pieces_if_out_of_order(page, text)):
+        found = "\n".join(lines)
+    text.close()
+    return found.strip()
+
+
+def _with_line_ends(text: pypdfium2.PdfTextPage) -> str:
+    """Return the text within the page's edges.
+
+    PDFium leaves line ends out of it, most of all on rotated pages. They are only in the text that
+    is not cut at the edges, which often is the same otherwise.
+    """
+    bounded: str = text.get_text_bounded()
+    whole: str = text.get_text_range().replace(HYPHEN, chr(PDFIUM_HYPHEN))
+    return whole if _without_spaces(whole) == _without_spaces(bounded) else bounded
+
+
+def _without_spaces(text: str) -> str:
+    return SPACES.sub("", cleaned(text))
+
+
+def _placed(text: pypdfium2.PdfTextPage) -> Iterator[right_to_left.Placed]:
+    for i in range(text.count_chars()):
+        if code := pdfium.FPDFText_GetUnicode(text, i):
+            yield chr(code), text.get_charbox(i)[0]
+
+
+def _pieces_if_out_of_order(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[Piece]:
+    """Return the pieces of the page's lines, or none if their boxes hint at nothing unusual."""
+    boxes = list(_boxes(text))
+    is_landscape = sum(box.top - box.bottom - box.right + box.left for box in boxes) > 0
+    if is_landscape:  # its text is sideways to its paper
+        boxes = [Box(*_turned(box, 3)) for box in boxes]
+    has_notes = any(_is_sideways(box) for box in boxes)
+    if not has_notes and not reading_order.may_be_columns(boxes):
+        return []
+    return _pieces(page, text, _main_turn(text) if has_notes or is_landscape else None)
+
+
+def _is_sideways(box: Box) -> bool:
+    height = box.top - box.bottom
+    return height > MIN_NOTE and height > SIDEWAYS * (box.right - box.left)
+
+
+def _boxes(text: pypdfium2.PdfTextPage) -> Iterator[Box]:
+    """Yield the boxes of text that is drawn as one, which are much fewer than characters."""
+    left, top, right, bottom = (c_double() for _ in range(4))
+    for i in range(min(text.count_rects(), MAX_BOXES)):
+        if pdfium.FPDFText_GetRect(text, i, left, top, right, bottom):
+            yield Box(left.value, bottom.value, right.value, top.value)
+
+
+def _main_turn(text: pypdfium2.PdfTextPage) -> int:
+    """Return by how many quarters of a circle most characters are turned."""
+    turns = Counter(
+        _turn(text, i)
+        for i in range(min(text.count_chars(), MAX_CHARACTERS))
+        if not pdfium.FPDFText_IsGenerated(text, i)
+    )
+    return turns.most_common(1)[0][0] if turns else 0
+
+
+def _turn(text: pypdfium2.PdfTextPage, index: int) -> int:
+    angle: float = pdfium.FPDFText_GetCharAngle(text, index)
+    return round(angle / (pi / 2)) % 4
+
+
+def _pieces(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, turn: int | None) -> list[Piece]:
+    """Return the pieces of lines if the page is turned so; without a turn all text is upright."""
+    pieces: list[Piece] = []
+    run = Run()
+    for character, own_turn, box in _characters(page, text, turn is not None):
+        is_sideways = own_turn != (turn or 0)
+        box = _turned(box, turn) if turn and box else box
+        if character in NEWLINES or not run.is_followed_by(box, is_sideways):
+            pieces += run.pieces()
+            run = Run()
+        if character not in NEWLINES:
+            run.add(character, box, is_sideways)
+    return [*pieces, *run.pieces()]
+
+
+def _characters(
+    page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, has_turns: bool
+) -> Iterator[tuple[str, int, Corners | None]]:
+    """Yield the characters within the page's edges, their turns and, but for spaces, places."""
+    left, bottom, right, top = page.get_bbox()
+    box, turn = pdfium.FS_RECTF(), 0
+    for i in range(min(text.count_chars(), MAX_CHARACTERS)):
+        code = pdfium.FPDFText_GetUnicode(text, i)
+        character = HYPHEN if code == PDFIUM_HYPHEN else chr(code)
+        if character.isspace():
+            yield character, turn, None
+        elif code and pdfium.FPDFText_GetLooseCharBox(text, i, box):
+            turn = _turn(text, i) if has_turns else 0
+            place: Corners = (box.left, box.bottom, box.right, box.top)
+            if left <= place[0] <= right and bottom <= place[1] <= top:
+                yield character, turn, place
+
+
+def _turned(box: Corners, turn: int) -> Corners:
+    """Return the box as it is if the page is turned until its text is upright."""
+    left, bottom, right, top = box
+    return (
+        box,
+        (-top, left, -bottom, right),
+        (-right, -top, -left, -bottom),
+        (bottom, -right, top, -left),
+    )[turn]
+
+
+class Run:
+    """Characters that stand next to each other."""
+
+    def __init__(self) -> None:
+        self._characters: list[str] = []
+        self._boxes: list[Corners] = []
+        self._is_sideways = False
+
+    def add(self, character: str, box: Corners | None, is_sideways: bool) -> None:
+        self._characters.append(character)
+        if box is not None:
+            self._boxes.append(box)
+            self._is_sideways = is_sideways
+
+    def is_followed_by(self, box: Corners | None, is_sideways: bool) -> bool:
+        if box is None or not self._boxes:
+            return True
+        if is_sideways or self._is_sideways:
+            return is_sideways == self._is_sideways
+        _, last_bottom, last_right, last_top = self._boxes[-1]
+        left, bottom, _, top = box
+        height = max(last_top - last_bottom, top - bottom)
+        is_on_line = bottom < last_top and last_bottom < top
+        return is_on_line and -height <= left - last_right < reading_order.MIN_GAP * height
+
+    def pieces(self) -> Iterator[Piece]:
+        if self._boxes:
+            text = " ".join("".join(self._characters).split())
+            lefts, bottoms, rights, tops = zip(*self._boxes, strict=True)
+            yield Piece(text, min(lefts), min(bottoms), max(rights), max(tops), self._is_sideways)

@@ -42,6 +42,7 @@ class Answer(msgspec.Struct, frozen=True):
     picture: Picture | None = None
     scan: Scan | None = None
     page: DrawnPage | None = None
+    pages: tuple[PlacedPicture, ...] = ()
     refusal: str = ""
     error: str = ""  # the name of the exception behind the refusal
 
@@ -50,7 +51,10 @@ class BadAnswer(ValueError):
     """The answer is none that our code gives."""
 
 
-def encoded(outcome: Result | DrawnPage | Unreadable) -> bytes:
+Outcome = Result | DrawnPage | tuple[PlacedPicture, ...] | Unreadable
+
+
+def encoded(outcome: Outcome) -> bytes:
     match outcome:
         case Document():
             answer = Answer(document=outcome)
@@ -60,6 +64,8 @@ def encoded(outcome: Result | DrawnPage | Unreadable) -> bytes:
             answer = Answer(scan=outcome)
         case DrawnPage():
             answer = Answer(page=outcome)
+        case tuple():
+            answer = Answer(pages=outcome)
         case Unreadable():
             answer = Answer(refusal=str(outcome), error=type(outcome.__cause__).__name__)
     return msgspec.msgpack.encode(answer)
@@ -93,6 +99,21 @@ def decoded_page(answer: bytes, limits: Limits) -> DrawnPage | Unreadable:
     return fields.page
 
 
+def decoded_pages(
+    answer: bytes, limits: Limits, indices: Sequence[int]
+) -> tuple[PlacedPicture, ...] | Unreadable:
+    """Do the same with the answer to a request for pictures of these pages."""
+    fields = _fields(answer)
+    if isinstance(fields, Unreadable):
+        return fields
+    if [placed.page for placed in fields.pages] != list(indices) or not all(
+        0 <= placed.offset <= MAX_LABEL_LENGTH and _is_image(placed.picture, limits)
+        for placed in fields.pages
+    ):
+        raise BadAnswer("not these pages within the limits")
+    return fields.pages
+
+
 def _fields(answer: bytes) -> Answer | Unreadable:
     try:
         fields = msgspec.msgpack.decode(answer, type=Answer)
@@ -113,9 +134,10 @@ def _is_within(result: Result, limits: Limits) -> bool:
             return _is_text(result, limits)
         case Picture():
             return _is_image(result, limits)
-        case Scan(pages=pictures, page_count=count):
+        case Scan(pages=pictures, page_count=count, left_out=left_out):
             are_few = 1 <= len(pictures) <= min(limits.pictures, count) <= limits.pages
-            return are_few and all(_is_image(picture, limits) for picture in pictures)
+            are_images = all(_is_image(picture, limits) for picture in pictures)
+            return are_few and are_images and _are_left_out(left_out)
 
 
 def _is_text(document: Document, limits: Limits) -> bool:

@@ -1,4 +1,4 @@
-"""Reads a file, or draws a page of it, in a sandboxed subprocess, and checks what comes back."""
+"""Reads a file, or draws pages of it, in a sandboxed subprocess, and checks what comes back."""
 
 import json
 import logging
@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from . import answers, refusals
 from .labels import labelled
-from .results import DrawnPage, Limits, Result, Unreadable
+from .results import DrawnPage, Limits, PlacedPicture, Result, Unreadable
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ def read(path: Path, limits: Limits, name: str = "") -> Result:
     with a sentence for the person who attached the file, and `OSError` if the file cannot be
     opened. Threads may call this at the same time.
     """
-    outcome = _outcome(path, limits, answers.decoded)
+    outcome = _outcome(path, limits, answers.decoded, "read")
     if isinstance(outcome, Unreadable):
         raise outcome
     return labelled(outcome, name)
@@ -49,7 +50,22 @@ def read(path: Path, limits: Limits, name: str = "") -> Result:
 
 def draw_page(path: Path, limits: Limits, index: int) -> DrawnPage:
     """Return a page of a PDF; the first has the index 0. Blocks and raises as `read` does."""
-    outcome = _outcome(path, limits, answers.decoded_page, index)
+    outcome = _outcome(path, limits, answers.decoded_page, "draw_page", index)
+    if isinstance(outcome, Unreadable):
+        raise outcome
+    return outcome
+
+
+def draw_pages(path: Path, limits: Limits, indices: Sequence[int]) -> tuple[PlacedPicture, ...]:
+    """Return pictures of pages of a PDF, in this order; at most `Limits.pictures`.
+
+    They are placed as `read` places those of pages without text: right behind the mark that says
+    so, and at 0 if the file is a `Scan`. Blocks and raises as `read` does.
+    """
+    if len(indices) > limits.pictures:
+        raise ValueError(f"at most {limits.pictures} pages are drawn at once")
+    decode = partial(answers.decoded_pages, indices=indices)
+    outcome = _outcome(path, limits, decode, "draw_pages", list(indices))
     if isinstance(outcome, Unreadable):
         raise outcome
     return outcome
@@ -63,12 +79,17 @@ def stop() -> None:
 
 
 def _outcome(
-    path: Path, limits: Limits, decode: Callable[[bytes, Limits], T], *arguments: object
+    path: Path,
+    limits: Limits,
+    decode: Callable[[bytes, Limits], T],
+    action: str,
+    *arguments: object,
 ) -> T:
+    """Return what the subprocess answers to an action, which is one of `child.ACTIONS`."""
     with path.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
             raise refusals.empty()
-        answer = _answer_to(file.fileno(), limits, arguments)
+        answer = _answer_to(file.fileno(), limits, [action, *arguments])
     try:
         return decode(answer, limits)
     except answers.BadAnswer as error:
@@ -76,9 +97,9 @@ def _outcome(
         raise refusals.crashed() from error
 
 
-def _answer_to(file: int, limits: Limits, arguments: Sequence[object]) -> bytes:
+def _answer_to(file: int, limits: Limits, request: Sequence[object]) -> bytes:
     try:
-        process = _started(file, limits, arguments)
+        process = _started(file, limits, request)
     except OSError as error:  # such as at the limit of processes
         logger.warning("Could not start a process to read a file: %s", error)
         raise refusals.no_process() from error
@@ -106,10 +127,10 @@ def _failure(status: int, limits: Limits) -> Unreadable:
     return refusals.too_slow(limits.seconds) if status == -signal.SIGXCPU else refusals.crashed()
 
 
-def _started(file: int, limits: Limits, arguments: Sequence[object]) -> subprocess.Popen[bytes]:
-    told = [json.dumps(asdict(limits)), *map(str, arguments)]
+def _started(file: int, limits: Limits, request: Sequence[object]) -> subprocess.Popen[bytes]:
+    arguments = [json.dumps(asdict(limits)), json.dumps(request)]
     return subprocess.Popen(  # noqa: S603 - our own module
-        [sys.executable, "-I", "-c", START, str(ROOT), *told],
+        [sys.executable, "-I", "-c", START, str(ROOT), *arguments],
         cwd="/",
         env={},  # ours holds secrets
         stdin=file,

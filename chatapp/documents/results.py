@@ -69,6 +69,7 @@ class Scan:
     kind: str
     pages: tuple[Picture, ...]
     page_count: int
+    left_out: tuple[LeftOut, ...] = ()  # such as attached files
 
 
 Result = Document | Picture | Scan

@@ -1,118 +1,218 @@
-"""PDF: the text of each page, or pictures of the pages if (almost) none of them has text.
+"""PDF: the text of each page with what is laid over it, and pictures of what has no text.
 
-A page can also be drawn, with the places of its text.
+If (almost) no page has text, the file is a scan: pictures of its first pages. Pages can also be
+drawn one by one, with or without the places of their text.
 """
 
-import encodings.utf_16_le  # noqa: F401 - PDFium's strings
-from collections.abc import Iterator
-from typing import BinaryIO
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import BinaryIO, NamedTuple
 
+import PIL.Image
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from chatapp.documents import refusals
-from chatapp.documents.results import Document, DrawnPage, Limits, Picture, Scan
+from chatapp.documents.results import (
+    Document,
+    DrawnPage,
+    LeftOut,
+    Limits,
+    Picture,
+    PlacedPicture,
+    Scan,
+)
 
-from . import images, right_to_left
-from .pages import Pages
+from . import images, pdf_figures
+from .boxes import Box
+from .pdf_annotations import names_of_attachments, read_annotations
+from .pdf_figures import Figure
+from .pdf_pages import Budget, PicturePages, mark_of_picture_page
+from .pdf_text import read_text
 from .text_runs import text_runs
 
 KIND = "PDF"
 MEDIA_TYPE = "application/pdf"
-BLANK_PAGE = "(This page has no text.)"
 MAX_TEXT_SHARE_OF_SCANS = 0.1  # scanners and archives add a page of their own
 MAX_SCALE = 300 / 72  # 300 dpi
+# Looking for images on each page takes long. A file that has some has this outside of compressed
+# streams, because each is a stream of its own.
+IMAGE = re.compile(rb"/Subtype\s*/Image\b")
 ENCRYPTED = (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
 
 
+class PageContent(NamedTuple):
+    """What a page holds. One that is damaged holds nothing."""
+
+    text: str = ""
+    notes: Sequence[str] = ()
+    links: Sequence[str] = ()
+    attachments: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    has_content: bool = False
+    is_damaged: bool = False
+
+
 def read(file: BinaryIO, limits: Limits) -> Document | Scan:
-    document = _opened(file)
-    pages = Pages(limits)
+    data = file.read()
+    document = _opened(data)
+    pages = PicturePages(limits)
     pages.expect(len(document))
-    texts = [_text(document, i) for i in range(len(document))]
-    with_text = sum(bool(text) for text in texts)
-    if with_text <= MAX_TEXT_SHARE_OF_SCANS * len(texts):
-        return _scan(document, limits)
-    for text in texts:
-        pages.add(text or BLANK_PAGE)
-    return Document(MEDIA_TYPE, KIND, "Page", pages.whole(KIND))
+    contents = _contents(document, has_images=IMAGE.search(data) is not None)
+    attachments = names_of_attachments(document)
+    attachments += [name for content in contents for name in content.attachments]
+    if _is_scan(contents):
+        return _scan(document, limits, attachments)
+    shown: set[object] = set()
+    for index, content in enumerate(contents):
+        _write(pages, _Drawing(document, index, limits), content, shown)
+        if index == len(contents) - 1:
+            _write_attachments(pages, attachments)
+        pages.end_page()
+    texts = pages.whole(KIND)
+    return Document(MEDIA_TYPE, KIND, "Page", texts, pages.pictures, pages.left_out)
 
 
 def draw_page(file: BinaryIO, limits: Limits, index: int) -> DrawnPage:
     """Return a page as people see it; the first is 0."""
-    page = _page(_opened(file), index)
-    picture = _drawn(page, limits, images.PNG)
+    page = _flattened(_opened(file.read()), index)
+    picture = _encoded(_render(page, limits), limits, images.PNG)
     return DrawnPage(picture, tuple(text_runs(page, picture.width, picture.height)))
 
 
-def _opened(file: BinaryIO) -> pypdfium2.PdfDocument:
+def draw_pages(file: BinaryIO, limits: Limits, indices: Sequence[int]) -> tuple[PlacedPicture, ...]:
+    """Return pictures of these pages, placed as `read` places those of pages without text."""
+    document = _opened(file.read())
+    is_scan = _is_scan(_contents(document, has_images=False))
+    pictures = []
+    for index in indices:
+        picture = _encoded(_Drawing(document, index, limits).of_page(), limits, images.JPEG)
+        offset = 0 if is_scan else len(mark_of_picture_page(index))
+        pictures.append(PlacedPicture(index, offset, picture))
+    return tuple(pictures)
+
+
+def _opened(content: bytes) -> pypdfium2.PdfDocument:
     try:
-        return pypdfium2.PdfDocument(file.read())
+        return pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:
         is_encrypted = error.err_code in ENCRYPTED
         raise refusals.encrypted(KIND) if is_encrypted else refusals.damaged(KIND) from error
 
 
-def _text(document: pypdfium2.PdfDocument, index: int) -> str:
-    """Return a page's text. A page that is damaged has none.
+def _contents(document: pypdfium2.PdfDocument, has_images: bool) -> list[PageContent]:
+    """Return what the pages hold. Raises `Unreadable` if none of them holds anything."""
+    if document.get_formtype() != pdfium.FORMTYPE_NONE:
+        document.init_forms()
+    contents = [_content(document, index, has_images) for index in range(len(document))]
+    if not any(content.text or content.notes or content.has_content for content in contents):
+        is_damaged = any(content.is_damaged for content in contents)
+        raise refusals.damaged(KIND) if is_damaged else refusals.no_text(KIND)
+    return contents
 
-    PDFium joins a word that is hyphenated at a line's end with U+0002, which `cleaned` removes.
-    """
+
+def _content(document: pypdfium2.PdfDocument, index: int, has_images: bool) -> PageContent:
     try:
-        page = _page(document, index)
-        text = page.get_textpage()
-        found: str = text.get_text_bounded()
-        if right_to_left.has_letters(found):
-            found = right_to_left.in_reading_order(_placed(text))
+        page = document[index]
+        text_page = page.get_textpage()
+        annotations = read_annotations(document, page, text_page)
+        if annotations.are_signed:  # what a signature shows is known to nothing else
+            page = _flattened(document, index)
+            text_page = page.get_textpage()
+        text = read_text(page, text_page)
+        figures = pdf_figures.find_figures(page, text_page) if text and has_images else []
     except pypdfium2.PdfiumError:
-        return ""
-    text.close()
+        return PageContent(is_damaged=True)
+    has_content = annotations.are_drawn or pdfium.FPDFPage_CountObjects(page) > 0
+    text_page.close()
     page.close()
-    return found.strip()
+    return PageContent(
+        text, annotations.notes, annotations.links, annotations.attachments, figures, has_content
+    )
 
 
-def _page(document: pypdfium2.PdfDocument, index: int) -> pypdfium2.PdfPage:
+def _flattened(document: pypdfium2.PdfDocument, index: int) -> pypdfium2.PdfPage:
+    """Return a page of which all that people filled in has become content."""
     page = document[index]
     if document.get_formtype() != pdfium.FORMTYPE_NONE:
-        # What people filled in becomes content of the page, which has to be loaded again.
         pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
-        page.close()
+        page.close()  # it has to be loaded again
         page = document[index]
     return page
 
 
-def _placed(text: pypdfium2.PdfTextPage) -> Iterator[right_to_left.Placed]:
-    for i in range(text.count_chars()):
-        if code := pdfium.FPDFText_GetUnicode(text, i):
-            yield chr(code), text.get_charbox(i)[0]
+def _is_scan(contents: Sequence[PageContent]) -> bool:
+    with_text = sum(bool(content.text) for content in contents)
+    has_more = any(content.is_damaged or content.notes for content in contents)
+    return with_text <= MAX_TEXT_SHARE_OF_SCANS * len(contents) and not has_more
 
 
-def _scan(document: pypdfium2.PdfDocument, limits: Limits) -> Scan:
-    if not any(_has_content(document, i) for i in range(len(document))):
-        raise refusals.no_text(KIND)
-    shown = range(min(len(document), limits.pictures))
-    pictures = tuple(_picture(document, i, limits) for i in shown)
-    return Scan(MEDIA_TYPE, KIND, pictures, len(document))
+def _scan(document: pypdfium2.PdfDocument, limits: Limits, attachments: Sequence[str]) -> Scan:
+    budget = Budget(limits)
+    pictures: list[Picture] = []
+    for index in range(min(len(document), limits.pictures)):
+        if pictures and budget.is_over:
+            break
+        image = _Drawing(document, index, limits).of_page()
+        pictures.append(_encoded(image, limits, images.JPEG))
+    left_out = (LeftOut("attachment", len(attachments)),) if attachments else ()
+    return Scan(MEDIA_TYPE, KIND, tuple(pictures), len(document), left_out)
 
 
-def _has_content(document: pypdfium2.PdfDocument, index: int) -> bool:
-    try:
-        page = document[index]
-    except pypdfium2.PdfiumError:
-        return False
-    count: int = pdfium.FPDFPage_CountObjects(page)
-    page.close()
-    return count > 0
+def _write(
+    pages: PicturePages, drawing: "_Drawing", content: PageContent, shown: set[object]
+) -> None:
+    """Write a page. Figures and links that were shown on a page before it, are not repeated."""
+    if content.is_damaged:
+        pages.leave_out("page")
+        pages.write(f"[Page {drawing.index + 1} cannot be read: it is damaged]")
+    elif content.text:
+        pages.write(content.text)
+    elif content.has_content:
+        pages.draw_page(drawing.of_page)
+    for figure in content.figures:
+        if figure.identity not in shown:
+            pages.draw_figure(partial(drawing.of_figure, figure.box))
+    links = [link for link in content.links if link not in shown]
+    pages.write("\n".join([*content.notes, *links]), separator="\n\n")
+    shown.update(links, (figure.identity for figure in content.figures))
 
 
-def _picture(document: pypdfium2.PdfDocument, index: int, limits: Limits) -> Picture:
-    page = document[index]
-    picture = _drawn(page, limits, images.JPEG)
-    page.close()
-    return picture
+def _write_attachments(pages: PicturePages, names: Sequence[str]) -> None:
+    if names:
+        pages.leave_out("attachment", len(names))
+        what = "Attached file, which is" if len(names) == 1 else "Attached files, which are"
+        pages.write(f"[{what} not read: {', '.join(names)}]", separator="\n\n")
 
 
-def _drawn(page: pypdfium2.PdfPage, limits: Limits, format_: str) -> Picture:
+@dataclass(frozen=True)
+class _Drawing:
+    """Draws a page, or a part of it."""
+
+    document: pypdfium2.PdfDocument
+    index: int
+    limits: Limits
+
+    def of_page(self) -> PIL.Image.Image:
+        page = self.document[self.index]
+        image = _render(page, self.limits)
+        page.close()
+        return image
+
+    def of_figure(self, box: Box) -> PIL.Image.Image:
+        page = self.document[self.index]
+        image = pdf_figures.draw_figure(page, box, self.limits.image_side, MAX_SCALE)
+        page.close()
+        return image
+
+
+def _render(page: pypdfium2.PdfPage, limits: Limits) -> PIL.Image.Image:
     scale = min(limits.image_side / max(*page.get_size(), 1.0), MAX_SCALE)
-    image = page.render(scale=scale, rev_byteorder=True).to_pil()
+    image: PIL.Image.Image = page.render(scale=scale, rev_byteorder=True).to_pil()
+    return image
+
+
+def _encoded(image: PIL.Image.Image, limits: Limits, format_: str) -> Picture:
     return images.encoded(image, limits.image_side, format_)

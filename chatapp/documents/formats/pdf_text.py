@@ -6,7 +6,7 @@ the text hint at columns drawn row by row or at sideways notes, `reading_order` 
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ctypes import c_double
 from math import pi
 
@@ -14,11 +14,12 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from . import reading_order, right_to_left
+from .boxes import Box, Corners, turned
 from .pages import cleaned
-from .reading_order import HYPHEN, Box, Piece
+from .reading_order import HYPHEN, Piece
 
 MAX_CHARACTERS = 50_000  # of a page whose order is looked at
-MAX_BOXES = 5_000
+MAX_BOXES = 3_000
 MIN_NOTE = 40.0  # points
 SIDEWAYS = 4.0  # how many times higher than wide a box of sideways text is, at least
 PDFIUM_HYPHEN = 2  # where it joins a word that is cut at a line's end; `cleaned` removes it
@@ -26,18 +27,12 @@ SPACES = re.compile(r"\s+")
 NEWLINES = "\r\n"
 
 
-Corners = tuple[float, float, float, float]  # left, bottom, right and top of a box
-
-
-def text_of(page: pypdfium2.PdfPage) -> str:
-    """Return the text of a page. May raise `PdfiumError`."""
-    text = page.get_textpage()
+def read_text(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> str:
     found = _with_line_ends(text)
     if right_to_left.has_letters(found):
         found = right_to_left.in_reading_order(_placed(text))
     elif lines := reading_order.lines_in_order(_pieces_if_out_of_order(page, text)):
         found = "\n".join(lines)
-    text.close()
     return found.strip()
 
 
@@ -49,7 +44,9 @@ def _with_line_ends(text: pypdfium2.PdfTextPage) -> str:
     """
     bounded: str = text.get_text_bounded()
     whole: str = text.get_text_range().replace(HYPHEN, chr(PDFIUM_HYPHEN))
-    return whole if _without_spaces(whole) == _without_spaces(bounded) else bounded
+    if whole == bounded or _without_spaces(whole) != _without_spaces(bounded):
+        return bounded
+    return whole
 
 
 def _without_spaces(text: str) -> str:
@@ -65,13 +62,33 @@ def _placed(text: pypdfium2.PdfTextPage) -> Iterator[right_to_left.Placed]:
 def _pieces_if_out_of_order(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[Piece]:
     """Return the pieces of the page's lines, or none if their boxes hint at nothing unusual."""
     boxes = list(_boxes(text))
-    is_landscape = sum(box.top - box.bottom - box.right + box.left for box in boxes) > 0
-    if is_landscape:  # its text is sideways to its paper
-        boxes = [Box(*_turned(box, 3)) for box in boxes]
-    has_notes = any(_is_sideways(box) for box in boxes)
-    if not has_notes and not reading_order.may_be_columns(boxes):
+    is_landscape = _are_sideways(boxes)
+    upright = [Box(*turned(box, 3)) for box in boxes] if is_landscape else boxes
+    has_notes = any(_is_sideways(box) for box in upright)
+    if not has_notes and not _have_columns(text, boxes, upright):
         return []
     return _pieces(page, text, _main_turn(text) if has_notes or is_landscape else None)
+
+
+def _have_columns(
+    text: pypdfium2.PdfTextPage, boxes: Sequence[Box], upright: Sequence[Box]
+) -> bool:
+    """Look at the order of the boxes, which can be of parts of words, so that it only is a hint."""
+    if not reading_order.may_be_columns(upright):
+        return False
+    words = (" ".join(text.get_text_bounded(*box).split()) for box in boxes)
+    pieces = [Piece(word, *box) for word, box in zip(words, upright, strict=True)]
+    return reading_order.lines_in_order(pieces) is not None
+
+
+def _are_sideways(boxes: Sequence[Box]) -> bool:
+    """Return whether most text is sideways to its paper, as on landscape pages."""
+    high = wide = 0
+    for left, bottom, right, top in boxes:
+        width, height = right - left, top - bottom
+        high += height > 2 * width
+        wide += width > 2 * height
+    return high > max(wide, len(boxes) / 3)
 
 
 def _is_sideways(box: Box) -> bool:
@@ -81,9 +98,10 @@ def _is_sideways(box: Box) -> bool:
 
 def _boxes(text: pypdfium2.PdfTextPage) -> Iterator[Box]:
     """Yield the boxes of text that is drawn as one, which are much fewer than characters."""
+    handle = text.raw  # looked up once
     left, top, right, bottom = (c_double() for _ in range(4))
     for i in range(min(text.count_rects(), MAX_BOXES)):
-        if pdfium.FPDFText_GetRect(text, i, left, top, right, bottom):
+        if pdfium.FPDFText_GetRect(handle, i, left, top, right, bottom):
             yield Box(left.value, bottom.value, right.value, top.value)
 
 
@@ -108,7 +126,7 @@ def _pieces(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, turn: int | No
     run = Run()
     for character, own_turn, box in _characters(page, text, turn is not None):
         is_sideways = own_turn != (turn or 0)
-        box = _turned(box, turn) if turn and box else box
+        box = turned(box, turn) if turn and box else box
         if character in NEWLINES or not run.is_followed_by(box, is_sideways):
             pieces += run.pieces()
             run = Run()
@@ -123,27 +141,17 @@ def _characters(
     """Yield the characters within the page's edges, their turns and, but for spaces, places."""
     left, bottom, right, top = page.get_bbox()
     box, turn = pdfium.FS_RECTF(), 0
+    handle = text.raw  # looked up once
     for i in range(min(text.count_chars(), MAX_CHARACTERS)):
-        code = pdfium.FPDFText_GetUnicode(text, i)
+        code = pdfium.FPDFText_GetUnicode(handle, i)
         character = HYPHEN if code == PDFIUM_HYPHEN else chr(code)
         if character.isspace():
             yield character, turn, None
-        elif code and pdfium.FPDFText_GetLooseCharBox(text, i, box):
+        elif code and pdfium.FPDFText_GetLooseCharBox(handle, i, box):
             turn = _turn(text, i) if has_turns else 0
             place: Corners = (box.left, box.bottom, box.right, box.top)
             if left <= place[0] <= right and bottom <= place[1] <= top:
                 yield character, turn, place
-
-
-def _turned(box: Corners, turn: int) -> Corners:
-    """Return the box as it is if the page is turned until its text is upright."""
-    left, bottom, right, top = box
-    return (
-        box,
-        (-top, left, -bottom, right),
-        (-right, -top, -left, -bottom),
-        (bottom, -right, top, -left),
-    )[turn]
 
 
 class Run:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
+from .boxes import Box
+
 MAX_PIECES = 5_000
 MAX_COLUMNS = 8
 MIN_ROWS = 4  # that go across both columns
@@ -20,19 +22,11 @@ MIN_GAP = 0.75  # between columns, in heights of a line
 MAX_LEADING = 2.0  # between two lines of a block, in heights of a line
 MIN_SHARE_OF_LETTERS = 0.7  # of prose
 MIN_WORDS_PER_LINE, MIN_LETTERS_PER_LINE = 3, 12
+MIN_WIDTH = 5.0  # of a column, in heights of a line
 MIN_FILL, MIN_SHARE_OF_FULL_LINES = 0.6, 0.6
 MIN_SHARE_OF_CONTINUED_LINES = 0.25
 HYPHEN = "\ufffe"  # a hyphen at the end of a line, where PDFium joins words
 CUT_WORD = re.compile(r"[^\W\d_][-\u00ad\u2010\ufffe]$")
-
-
-class Box(NamedTuple):
-    """A part of the page; y grows upwards."""
-
-    left: float
-    bottom: float
-    right: float
-    top: float
 
 
 class Piece(NamedTuple):
@@ -67,9 +61,9 @@ def lines_in_order(pieces: Sequence[Piece]) -> list[str] | None:
 def may_be_columns(boxes: Sequence[Box]) -> bool:
     """Return whether it is worth to look at the text in these boxes, which can be of words."""
     gutter = _find_gutter(boxes)
-    return gutter is not None and any(
-        _rows_across(block, gutter) for block in _blocks(boxes, gutter)
-    )
+    if gutter is None:
+        return False
+    return sum(_rows_across(block, gutter) for block in _blocks(boxes, gutter)) >= MIN_ROWS
 
 
 def _find_gutter(boxes: Sequence[B]) -> float | None:
@@ -152,9 +146,11 @@ def _rows_across(block: Sequence[B], gutter: float) -> int:
         one.right <= gutter <= other.left and _are_on_a_row(one, other) for one, other in steps
     )
     switches = sum((one.right <= gutter) != (other.right <= gutter) for one, other in steps)
-    longest = max(sum(1 for _ in _rows(column)) for column in _split(block, gutter))
-    is_full = switches >= 2 * MIN_SHARE_OF_FULL_ROWS * longest
-    return rows if rows >= MIN_ROWS_OF_BLOCK and is_full else 0
+    if rows < MIN_ROWS_OF_BLOCK:
+        return 0
+    columns = [list(_rows(column)) for column in _split(block, gutter)]
+    is_full = switches >= 2 * MIN_SHARE_OF_FULL_ROWS * max(map(len, columns))
+    return rows if is_full and all(map(_fill, columns)) else 0
 
 
 def _split(block: Sequence[B], gutter: float) -> tuple[list[B], list[B]]:
@@ -174,13 +170,11 @@ def _rows(pieces: Iterable[B]) -> Iterator[list[B]]:
 
 
 def _is_prose(rows: Sequence[Sequence[Piece]]) -> bool:
-    """Return whether the lines fill their column with sentences that go on in the next line."""
+    """Return whether the lines are sentences that go on in the next line."""
     lines = [" ".join(piece.text for piece in row) for row in rows]
     text = "".join("".join(lines).split())
     letters = [character for character in text if character.isalpha()]
     if len(letters) < max(MIN_SHARE_OF_LETTERS * len(text), MIN_LETTERS_PER_LINE * len(lines)):
-        return False
-    if not _fill(rows):
         return False
     if not any(letter.lower() != letter.upper() for letter in letters):  # a script without cases
         return True
@@ -193,8 +187,11 @@ def _is_prose(rows: Sequence[Sequence[Piece]]) -> bool:
     )
 
 
-def _fill(rows: Sequence[Sequence[Piece]]) -> bool:
+def _fill(rows: Sequence[Sequence[B]]) -> bool:
+    """Return whether most lines are about as long as their column is wide, and long at all."""
     left, right = min(row[0].left for row in rows), max(row[-1].right for row in rows)
+    if right - left < MIN_WIDTH * _usual_height([piece for row in rows for piece in row]):
+        return False
     full = sum(row[-1].right - left >= MIN_FILL * (right - left) for row in rows)
     return full >= MIN_SHARE_OF_FULL_LINES * len(rows)
 

@@ -1,4 +1,4 @@
-"""The subprocess: reads the file that is its stdin, or draws a page of it, writes the answer to
+"""The subprocess: reads the file that is its stdin, or draws pages of it, writes the answer to
 stdout and ends.
 
 It begins without environment, other files or connections. It looks at the first bytes of the file
@@ -9,25 +9,28 @@ all but computing, reading stdin and writing stdout: see `confinement`.
 import json
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from chatapp.documents import refusals
-from chatapp.documents.answers import UNCONFINED, encoded
+from chatapp.documents.answers import UNCONFINED, Outcome, encoded
 from chatapp.documents.formats import detection
-from chatapp.documents.results import DrawnPage, Limits, Result, Unreadable
+from chatapp.documents.results import Limits, Unreadable
 from chatapp.documents.sandbox.confinement import confine, limit_resources
 
 STDIN, STDOUT = 0, 1
+ACTIONS = ("read", "draw_page", "draw_pages")  # functions of the modules of `formats`
+READ = ("read",)
 
 
-def main(limits_json: str, page: str = "") -> None:
+def main(limits_json: str, request_json: str) -> None:
+    """Answer a request: the name of an action and its arguments."""
     limits = Limits(**json.loads(limits_json))
-    index = int(page) if page else None
+    request = json.loads(request_json)
     warnings.simplefilter("ignore")  # to show one, Python would read source files
     with open(STDIN, "rb", closefd=False) as file:
-        write(encoded(find_outcome(file, limits, _give_up_everything_else, index)))
+        write(encoded(find_outcome(file, limits, _give_up_everything_else, request)))
     os._exit(0)  # no exit handler of a library runs
 
 
@@ -38,17 +41,21 @@ def write(answer: bytes) -> None:
 
 
 def find_outcome(
-    file: BinaryIO, limits: Limits, give_up: Callable[[Limits], None], page: int | None = None
-) -> Result | DrawnPage | Unreadable:
-    """Read the file, or draw a page; call `give_up` as soon as the modules for it are there."""
+    file: BinaryIO,
+    limits: Limits,
+    give_up: Callable[[Limits], None],
+    request: Sequence[Any] = READ,
+) -> Outcome:
+    """Do as requested; call `give_up` as soon as the modules for it are there."""
+    action, *arguments = request
+    if action not in ACTIONS:
+        raise ValueError(action)
     try:
         module = import_module(detection.module_for(file.read(detection.HEAD_BYTES)))
         file.seek(0)
         give_up(limits)
-        result: Result | DrawnPage = (
-            module.read(file, limits) if page is None else module.draw_page(file, limits, page)
-        )
-        return result
+        outcome: Outcome = getattr(module, action)(file, limits, *arguments)
+        return outcome
     except Unreadable as error:
         return error
     except MemoryError:

@@ -8,33 +8,17 @@ import pytest
 from chatapp import documents
 from chatapp.documents import DrawnPage, Limits, Run, Unreadable, answers
 from chatapp.documents.formats import pdf
-from tests.documents import files
+from tests.documents import files, pdf_files
 from tests.documents.conftest import Reader
+
+ONE, TWO = pdf_files.at(60, 700, "one"), pdf_files.at(60, 700, "two")
 
 
 def test_a_pdf_is_read_page_by_page(read: Reader) -> None:
-    document = read.document(b"\n" + files.pdf(["one\ntwo", "", "three"]), "notes.txt")
+    document = read.document(b"\n" + pdf_files.drawn([ONE, "", TWO]), "notes.txt")
     assert (document.kind, document.unit) == ("PDF", "Page")
     assert document.media_type == "application/pdf"
-    assert document.pages == ("one\ntwo", "(This page has no text.)", "three")
-
-
-def test_what_people_filled_into_a_form_is_read(read: Reader) -> None:
-    shown = b"/Tx BMC BT /F1 10 Tf 2 5 Td (Alice) Tj ET EMC"
-    resources = b"/Resources << /Font << /F1 3 0 R >> >>"
-    form = files.pdf_of(
-        [
-            b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [5 0 R] >> >>",
-            b"<< /Type /Pages /Count 1 /Kids [4 0 R] >>",
-            files.PDF_FONT,
-            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Annots [5 0 R] >>",
-            b"<< /Type /Annot /Subtype /Widget /FT /Tx /T (name) /V (Alice) /F 4"
-            b" /Rect [50 700 200 720] /P 4 0 R /AP << /N 6 0 R >> >>",
-            b"<< /Type /XObject /Subtype /Form /BBox [0 0 150 20] %s /Length %d >>\nstream\n%s\n"
-            b"endstream" % (resources, len(shown), shown),
-        ]
-    )
-    assert read.document(form).pages == ("Alice",)
+    assert document.pages == ("one", "(This page has no text.)", "two")
 
 
 def test_a_pdf_without_text_becomes_pictures_of_its_pages(read: Reader) -> None:
@@ -68,6 +52,14 @@ def test_an_encrypted_pdf_is_refused(read: Reader) -> None:
     assert said == (
         "This PDF file is encrypted. Save it without a password, then attach the new file."
     )
+
+
+def test_a_pdf_that_only_its_owner_may_change_is_read(read: Reader) -> None:
+    assert read.text(pdf_files.encrypted("Readable: 4711.")) == "Readable: 4711."
+
+
+def test_a_pdf_with_a_password_is_refused(read: Reader) -> None:
+    assert "encrypted" in read.refusal(pdf_files.encrypted("Secret", b"password"))
 
 
 def test_a_pdf_with_too_many_pages_says_how_many(read: Reader) -> None:
@@ -151,3 +143,31 @@ def test_the_sandbox_draws_a_page_as_this_process_does(tmp_path: Path) -> None:
     path.write_bytes(files.word())
     with pytest.raises(Unreadable):
         documents.draw_page(path, DRAWN, 0)
+
+
+@pytest.mark.server
+def test_pages_of_a_scan_that_a_person_chooses_are_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "scan.pdf"
+    path.write_bytes(files.pdf([""] * 30))
+    third, last = documents.draw_pages(path, DRAWN, [2, 29])
+    assert (third.page, third.offset, last.page) == (2, 0, 29)
+    assert third.picture == documents.read(path, DRAWN).pages[2]  # type: ignore[union-attr]
+    with pytest.raises(ValueError, match="at most 20"):
+        documents.draw_pages(path, DRAWN, range(21))
+    with pytest.raises(Unreadable):
+        documents.draw_pages(path, DRAWN, [30])
+
+
+def test_a_page_of_a_document_is_drawn_as_it_is_placed_in_it(read: Reader) -> None:
+    content = files.pdf(["words", ""])
+    (placed,) = read.document(content, image_side=842).pictures
+    assert pdf.draw_pages(io.BytesIO(content), DRAWN, [1]) == (placed,)
+
+
+def test_an_answer_with_other_pages_is_refused() -> None:
+    placed = pdf.draw_pages(io.BytesIO(files.pdf(["", ""])), DRAWN, [0, 1])
+    answer = answers.encoded(placed)
+    assert answers.decoded_pages(answer, DRAWN, [0, 1]) == placed
+    for limits, indices in ((DRAWN, [0]), (DRAWN, [1, 0]), (Limits(image_side=100), [0, 1])):
+        with pytest.raises(answers.BadAnswer):
+            answers.decoded_pages(answer, limits, indices)

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from ctypes import c_double
+from itertools import accumulate, chain
 from math import pi
 
 import pypdfium2
@@ -39,14 +40,28 @@ def read_text(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> str:
 def _with_line_ends(text: pypdfium2.PdfTextPage) -> str:
     """Return the text within the page's edges.
 
-    PDFium leaves line ends out of it, most of all on rotated pages. They are only in the text that
-    is not cut at the edges, which often is the same otherwise.
+    PDFium joins words on a row without a space if it holds them for lines of their own, and lines
+    of turned text. It does not in the text that is not cut at the edges, which often is the same
+    otherwise.
     """
     bounded: str = text.get_text_bounded()
     whole: str = text.get_text_range().replace(HYPHEN, chr(PDFIUM_HYPHEN))
     if whole == bounded or _without_spaces(whole) != _without_spaces(bounded):
         return bounded
-    return whole
+    return whole if _are_sideways(list(_boxes(text))) else _with_rows(whole, bounded)
+
+
+def _with_rows(whole: str, bounded: str) -> str:
+    """Return the whole text with a space instead of each line end that the other does not have."""
+    ends = set(_line_ends(bounded))
+    lines = whole.split(NEWLINES)
+    separators = [NEWLINES if end in ends else " " for end in _line_ends(whole)]
+    return "".join(chain.from_iterable(zip(lines, separators, strict=True)))
+
+
+def _line_ends(text: str) -> Iterator[int]:
+    """Yield how many characters but spaces there are up to the end of each line."""
+    return accumulate(len(_without_spaces(line)) for line in text.split(NEWLINES))
 
 
 def _without_spaces(text: str) -> str:
@@ -67,7 +82,9 @@ def _pieces_if_out_of_order(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage
     has_notes = any(_is_sideways(box) for box in upright)
     if not has_notes and not _have_columns(text, boxes, upright):
         return []
-    return _pieces(page, text, _main_turn(text) if has_notes or is_landscape else None)
+    if is_landscape:
+        return _pieces(page, text, _main_turn(text))
+    return _pieces(page, text, 0 if has_notes else None)
 
 
 def _have_columns(

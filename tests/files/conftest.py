@@ -6,7 +6,7 @@ import pytest
 
 from chatapp import documents
 from chatapp.files import reading
-from tests.support.reading import read_here
+from tests.support.reading import draw_pages_here, read_here
 
 
 class AtOnce:
@@ -20,3 +20,4 @@ class AtOnce:
 def reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "threads", AtOnce())
     monkeypatch.setattr(documents, "read", read_here)
+    monkeypatch.setattr(documents, "draw_pages", draw_pages_here)

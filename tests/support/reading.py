@@ -1,10 +1,11 @@
 """Read files in the test's own process, which takes a hundredth of the time of a subprocess."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from chatapp.documents import Limits
-from chatapp.documents.formats import detection
+from chatapp.documents import Limits, PlacedPicture
+from chatapp.documents.formats import detection, pdf
 from chatapp.documents.labels import labelled
 from chatapp.documents.results import Result
 
@@ -15,3 +16,10 @@ def read_here(path: Path, limits: Limits, name: str = "") -> Result:
         file.seek(0)
         result: Result = module.read(file, limits)
     return labelled(result, name)
+
+
+def draw_pages_here(
+    path: Path, limits: Limits, indices: Sequence[int]
+) -> tuple[PlacedPicture, ...]:
+    with path.open("rb") as file:
+        return pdf.draw_pages(file, limits, indices)

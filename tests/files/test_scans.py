@@ -1,0 +1,89 @@
+"""Scans of more pages than are sent: people choose which, and the others are named."""
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from chatapp.models import Attachment, PageImage
+from chatapp.rendering.fragments.words import about_file
+from chatapp.upstream.wire.content import ImagePart
+from tests.documents import files
+from tests.support.attaching import upload
+from tests.support.page import parse
+
+pytestmark = pytest.mark.django_db
+
+PAGES, MOST = 7, 3
+
+
+@pytest.fixture
+def scan(alices: Client, settings: Settings) -> Attachment:
+    settings.CHATAPP_SCANNED_PAGES = MOST
+    return upload(alices, "scan.pdf", files.pdf([""] * PAGES))
+
+
+def choose(client: Client, scan: Attachment, pages: str) -> Attachment:
+    answer = client.post(f"/files/{scan.pk}/pages/", {"pages": pages})
+    assert answer.status_code == 204, answer.content
+    return Attachment.objects.get(pk=scan.pk)
+
+
+def label_and_images(scan: Attachment) -> tuple[object, list[ImagePart]]:
+    [label, *images] = scan.parts()
+    assert not isinstance(label, ImagePart)
+    return label["text"], [one for one in images if isinstance(one, ImagePart)]  # type: ignore[index]
+
+
+def test_a_scan_has_all_its_pages_and_sends_the_first(scan: Attachment) -> None:
+    assert "7 pages" in about_file(scan)
+    assert "Pages 4-7 are not sent: at most 3 pages of a scan are." in about_file(scan)
+    label, images = label_and_images(scan)
+    assert label == (
+        "scan.pdf: page 1-7 of 7, as images. Pages 4-7 are not sent: at most 3 pages of a scan are."
+    )
+    assert len(images) == MOST
+
+
+def test_chosen_pages_are_drawn_and_sent(alices: Client, scan: Attachment) -> None:
+    scan = choose(alices, scan, "5-6")
+    assert scan.state == Attachment.State.READY
+    label, images = label_and_images(scan)
+    assert label == "scan.pdf: page 5-6 of 7, as images."
+    drawn = PageImage.objects.filter(position__in=(4, 5))
+    assert [one.file for one in images] == [page.file.name for page in drawn]
+
+
+def test_of_many_chosen_pages_the_first_are_sent(alices: Client, scan: Attachment) -> None:
+    scan = choose(alices, scan, "3-7")
+    label, images = label_and_images(scan)
+    assert str(label).endswith("Pages 6-7 are not sent: at most 3 pages of a scan are.")
+    assert len(images) == MOST
+    assert sorted(PageImage.objects.values_list("position", flat=True)) == [0, 1, 2, 3, 4]
+
+
+def test_the_viewer_shows_the_pages_that_are_sent(alices: Client, scan: Attachment) -> None:
+    choose(alices, scan, "4-7")
+    page = parse(alices.get(f"/files/{scan.pk}/text/").text)
+    shown = page.find(class_="document-text")
+    assert [one.attributes["alt"] for one in shown.find_all("img")] == [
+        "Page 4",
+        "Page 5",
+        "Page 6",
+    ]
+    assert "Page 7 is not sent" in shown.text
+
+
+def test_a_scan_whose_pages_cannot_be_drawn_says_so(
+    alices: Client, scan: Attachment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no storage")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("chatapp.models.files.storage.open_file", fail)
+        scan = choose(alices, scan, "5-6")
+    assert scan.state == Attachment.State.FAILED
+    assert "can't store files" in scan.problem
+    assert alices.post(f"/files/{scan.pk}/retry/").status_code == 204
+    scan.refresh_from_db()
+    assert scan.state == Attachment.State.READY

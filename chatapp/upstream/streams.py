@@ -31,6 +31,7 @@ TAIL_SECONDS = 5.0  # to wait for [DONE] and the like once the usage is known
 MAX_COMPLETION_BYTES = 32 * 1024 * 1024  # of a JSON answer that is not streamed
 
 _END_OF_BODY_SECONDS = 0.1  # after [DONE]; a connection can be reused only if read to the end
+_LATE_USAGE_SECONDS = 0.5  # the same, if usage may still come
 
 
 # Called with the events of a read in the same iteration of the event loop in which it arrived;
@@ -144,8 +145,7 @@ async def _tail(
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while not decoder.is_over:
-            async with asyncio.timeout_at(None if math.isinf(deadline) else deadline):
-                data = await anext(body, b"")
+            data = await _next(body, deadline)
             if not data:
                 return
             if events := decoder.receive_data(data):
@@ -154,6 +154,14 @@ async def _tail(
                 yield events
             if not (decoder.has_finished or decoder.is_over):
                 return
-        async with asyncio.timeout(_END_OF_BODY_SECONDS):
-            async for _ in body:
-                pass
+        end = loop.time() + (_LATE_USAGE_SECONDS if decoder.awaits_usage else _END_OF_BODY_SECONDS)
+        while data := await _next(body, end):
+            if events := decoder.receive_data(data):
+                yield events
+                end = min(end, loop.time() + _END_OF_BODY_SECONDS)
+
+
+async def _next(body: AsyncIterator[bytes], deadline: float) -> bytes:
+    """Return the next part of a body, or b"" at its end. Raises `TimeoutError`."""
+    async with asyncio.timeout_at(None if math.isinf(deadline) else deadline):
+        return await anext(body, b"")

@@ -31,7 +31,7 @@ from tests.upstream import KEY, failure
             {"choices": []},
             {},
             ErrorKind.NOT_A_STREAM,
-            "sent application/json instead of an event stream",
+            "sent JSON without choices",
             None,
         ),
         (500, "x" * 1_000_000, {}, ErrorKind.SERVER_ERROR, "x" * 499 + "…", None),

@@ -14,7 +14,9 @@ from chatapp.upstream.wire.events import (
     AnswerDelta,
     Event,
     Finished,
+    StreamDone,
     TimedOut,
+    TokenUsage,
 )
 from chatapp.upstream.wire.reply import Ending, Reply
 from tests.support.fake_upstream import (
@@ -326,3 +328,41 @@ async def test_an_error_in_at_once_is_raised_by_the_iteration(
         with pytest.raises(ZeroDivisionError):
             await anext(aiter(reads))
     await (await upstream.until_requested()).until_closed()
+
+
+async def test_usage_after_the_end_is_still_counted(
+    client_kind: type[UpstreamClient], endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    client = client_kind()
+    pause = Pause()
+    upstream.script(delta("Hi"), finish(), done(), pause, usage(12, 18))
+    seen: list[Event] = []
+    async with client.stream(endpoint, "m", MESSAGES) as reads:
+        async for events in reads:
+            seen += events
+            if StreamDone() in events:
+                pause.release()
+    await client.aclose()
+    reply = folded(seen)
+    assert (reply.answer, reply.ending, reply.usage) == (
+        "Hi",
+        Ending.COMPLETE,
+        TokenUsage(12, 18, 30),
+    )
+
+
+async def test_an_upstream_that_stays_open_after_the_end_is_not_waited_for(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.script(delta("Hi"), finish(), done(), Stall())
+    reply = await reply_to(client, endpoint)
+    assert (reply.ending, reply.usage) == (Ending.COMPLETE, None)
+
+
+@pytest.mark.parametrize("content", [None, {"status": "ok"}, {"choices": []}, [1]])
+async def test_a_json_body_without_choices_is_a_failure(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, content: object
+) -> None:
+    upstream.fail(200, content)
+    error = await failure(client, endpoint)
+    assert (error.kind, error.message) == (ErrorKind.NOT_A_STREAM, "sent JSON without choices")

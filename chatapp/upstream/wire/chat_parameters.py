@@ -55,6 +55,7 @@ EFFORT_NAMES = {
     "max": "Maximum effort",
 }
 EFFORTS = tuple(EFFORT_NAMES)
+NO_REASONING = EFFORTS[0]
 NO_EFFORT = ("", "Default effort")  # the choice to set none
 FORMATS = ("text", "json_object", "json_schema")
 MAX_OUTPUT = 10_000_000  # tokens
@@ -72,17 +73,17 @@ FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "temperature": ("temperature",),
         "top_p": ("top_p",),
         "max_output_tokens": ("max_tokens", "max_completion_tokens"),
-        "reasoning_effort": ("reasoning_effort", "reasoning"),
+        "reasoning_effort": ("reasoning_effort", "reasoning", "thinking"),
         "stop": ("stop",),
         "seed": ("seed", "random_seed"),
         "response_format": ("response_format",),
         "logprobs": ("logprobs",),
         "top_logprobs": ("top_logprobs",),
-        "web_search": ("web_search_options", "plugins", "enable_search"),
+        "web_search": ("web_search_options", "tools", "enable_search"),
     }
 )
 # Fields with more than one part: others may be in `extra` or set by an administrator.
-MERGED = frozenset({"reasoning", "plugins"})
+MERGED = frozenset({"reasoning", "thinking", "tools"})
 _OWNER = {name: parameter for parameter, names in FIELDS.items() for name in (parameter, *names)}
 # Set by the app, or they would choose another model or server than the one that was checked.
 FORBIDDEN = RESERVED_PARAMETERS | {
@@ -177,6 +178,8 @@ def as_request(
             case "max_output_tokens":
                 taken = [field for field in spelling.output if field not in refused]
                 fields |= dict.fromkeys(taken[:1], value)
+            case "reasoning_effort" if value == NO_REASONING and spelling.no_effort:
+                fields |= spelling.no_effort
             case "reasoning_effort":
                 outer, *inner = spelling.effort
                 fields[outer] = {inner[0]: value} if inner else value

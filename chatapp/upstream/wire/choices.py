@@ -97,7 +97,7 @@ class ChoiceDecoder:
             self.has_finished = True
             error = error_of_frame(choice.error, self.secret)
             events += [*self._held_texts(), ChoiceFailed(error, choice=self.index)]
-        if choice.finish_reason and finish_reasons.plain(choice.finish_reason) not in NONE:
+        if choice.ended_with and finish_reasons.plain(choice.ended_with) not in NONE:
             self._finish(choice, events)
 
     def close(self, was_cut: bool = False) -> list[Event]:
@@ -112,7 +112,7 @@ class ChoiceDecoder:
     def _finish(self, choice: chunks.Choice, events: list[Event]) -> None:
         native = choice.native_finish_reason
         finished = Finished(
-            clean(choice.finish_reason or ""),
+            clean(choice.ended_with),
             clean(native) if isinstance(native, str) else "",
             choice=self.index,
         )
@@ -145,7 +145,7 @@ class ChoiceDecoder:
             self._count_size(len(refusal))
             if refusal := self._refusal_text.receive_text(refusal):
                 events.append(RefusalDelta(_without_nul(refusal), choice=self.index))
-        if delta.tool_calls or delta.function_call:
+        if delta.tool_calls or delta.function_call or delta.camel_tool_calls:
             for fragment in self._tool_calls.read(delta, self.left_out):
                 self._count_size(len(fragment.arguments))
                 events.append(fragment)
@@ -166,10 +166,10 @@ class ChoiceDecoder:
         """Return the text that was held back."""
         events: list[Event] = []
         self._add_pieces(self._text_images.close(), events)
-        if text := self._reasoning_text.close():
-            events.append(ReasoningDelta(text, choice=self.index))
-        if text := self._answer_text.close():
-            self._add_content(self._content.receive_text(text), events)
+        if text := self._reasoning.close() + self._reasoning_text.close():
+            events.append(ReasoningDelta(_without_nul(text), choice=self.index))
+        if text := self._answer.close() + self._answer_text.close():
+            self._add_content(self._content.receive_text(_without_nul(text)), events)
         if text := self._refusal_text.close():
             events.append(RefusalDelta(text, choice=self.index))
         self._add_content(self._content.close(), events)

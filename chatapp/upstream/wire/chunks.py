@@ -3,11 +3,13 @@
 Any field may be missing or null, and unknown fields are ignored. A field of the wrong type is
 converted to its likely meaning, or left out and named. Only invalid JSON raises: `MalformedChunk`,
 with the position. The shapes are those of OpenAI's API reference ("The chat completion chunk
-object") and of the variants that gateways send. A `chat.completion`, a reply that is not streamed,
-is a chunk whose choices have a `message` instead of a `delta`.
+object") and of the variants that gateways send; some write names in camel case, and some put an
+envelope around chunks. A `chat.completion`, a reply that is not streamed, is a chunk whose choices
+have a `message` instead of a `delta`.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -50,6 +52,7 @@ class Delta(msgspec.Struct, gc=False):
     reasoning: str | None = None
     reasoning_text: str | None = None  # GitHub Copilot's
     thinking: str | None = None
+    camel_reasoning: str | None = msgspec.field(default=None, name="reasoningContent")
     reasoning_details: Any = None
     thinking_blocks: Any = None
     provider_specific_fields: Any = None
@@ -57,6 +60,7 @@ class Delta(msgspec.Struct, gc=False):
     extra_content: Any = None  # Google's
     refusal: str | None = None
     tool_calls: list[ToolCallPart] | None = None
+    camel_tool_calls: list[ToolCallPart] | None = msgspec.field(default=None, name="toolCalls")
     function_call: FunctionPart | None = None  # deprecated
     images: Any = None
     audio: Any = None
@@ -68,6 +72,8 @@ class Delta(msgspec.Struct, gc=False):
             self.reasoning_content or self.reasoning or self.reasoning_text or self.thinking
         ):
             return text
+        if self.camel_reasoning:
+            return self.camel_reasoning
         if not isinstance(self.reasoning_details, list):
             return ""
         return "".join(map(_reasoning_of_detail, self.reasoning_details))
@@ -118,10 +124,16 @@ class Choice(msgspec.Struct, gc=False):
     delta: Delta | None = None
     message: Delta | None = None
     finish_reason: str | None = None
+    camel_finish_reason: str | None = msgspec.field(default=None, name="finishReason")
     native_finish_reason: Any = None  # OpenRouter's, of the provider behind it
     logprobs: Any = None
     error: Any = None
     usage: Usage | None = None  # Moonshot's
+
+    @property
+    def ended_with(self) -> str:
+        """The finish_reason, or "" if the choice goes on."""
+        return self.finish_reason or self.camel_finish_reason or ""
 
 
 class Chunk(msgspec.Struct, gc=False):
@@ -138,6 +150,7 @@ class Chunk(msgspec.Struct, gc=False):
     search_results: Any = None
 
 
+_CHUNK_FIELDS = frozenset(Chunk.__struct_fields__)
 _decode_strictly = msgspec.json.Decoder(Chunk).decode
 
 
@@ -153,6 +166,24 @@ def decode(data: str | bytes, left_out: list[str] | None = None) -> Chunk:
     except (ValueError, RecursionError):
         return _convert_leniently(_repaired(data), [] if left_out is None else left_out)
     return _decode_leniently(data, [] if left_out is None else left_out)
+
+
+_ENVELOPES = ("data", "result", "response")
+_INSIDE = frozenset({"choices", "usage", "error"})
+
+
+def out_of_envelope(content: object) -> dict[str, Any] | None:
+    """Return the chunk inside an object such as `{"data": {"choices": […]}}`, or None."""
+    if not isinstance(content, dict):
+        return None
+    inner = (content.get(name) for name in _ENVELOPES)
+    return next((one for one in inner if isinstance(one, dict) and _INSIDE & one.keys()), None)
+
+
+def looks_like_chunk(content: Mapping[str, object]) -> bool:
+    """Tell a chunk that says nothing from an object of another kind, such as a list of models."""
+    is_named = str(content.get("object")).startswith("chat.completion")
+    return is_named or bool(content.keys() & (_CHUNK_FIELDS - {"id", "model"}))
 
 
 def usage_of_groq(content: object) -> Usage | None:
@@ -205,7 +236,11 @@ def _without_halves(text: str) -> str:
 
 
 # The type of the objects in a chunk, by field name: fields that hold a list, and a single object.
-_LISTS: dict[str, type[msgspec.Struct]] = {"choices": Choice, "tool_calls": ToolCallPart}
+_LISTS: dict[str, type[msgspec.Struct]] = {
+    "choices": Choice,
+    "tool_calls": ToolCallPart,
+    "toolCalls": ToolCallPart,
+}
 _OBJECTS: dict[str, type[msgspec.Struct]] = {
     "delta": Delta,
     "message": Delta,
@@ -242,14 +277,14 @@ def _struct(kind: type[_Kind], content: object, place: str, left_out: list[str])
         return None
     values = {}
     for field in msgspec.structs.fields(kind):
-        value = content.get(field.name)
+        value = content.get(field.encode_name)
         if value is not None:
             values[field.name] = _value(field, value, left_out)
     return kind(**values)
 
 
 def _value(field: msgspec.structs.FieldInfo, value: object, left_out: list[str]) -> object:
-    name = field.name
+    name = field.encode_name
     if kind := _OBJECTS.get(name):
         return _struct(kind, value, name, left_out)
     if kind := _LISTS.get(name):

@@ -43,7 +43,7 @@ def controls_for(
     searches_by_default = any(one in given for one in spelling.web_search if one not in MERGED)
     searches = (
         searches_by_default
-        or spelling.searches_with_any_model
+        or (spelling.searches_with_tools and Ability.TOOLS in model.abilities)
         or Ability.WEB_SEARCH in model.abilities
         or search.get("offered")
     )

@@ -2,22 +2,26 @@
 
 Never raises, whatever the bytes are: errors become a `Failed` event, and unreadable pieces that
 can't be part of the reply become `PieceLeftOut`. Broken JSON may have held a part of the answer:
-decoding continues, but the stream ends with `Failed`. Everything after `Failed` or `StreamDone` is
-ignored. How the bytes are split affects only when events come, not which.
+decoding continues, but the stream ends with `Failed`. After `StreamDone`, only usage counts, and
+everything after `Failed` is ignored. How the bytes are split affects only when events come, not
+which.
 """
 
 import json
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from chatapp.upstream.wire import chunks, sse
 from chatapp.upstream.wire.choices import ChoiceDecoder
 from chatapp.upstream.wire.errors import (
+    NO_CHOICES,
     ErrorKind,
     UpstreamError,
     UpstreamFailed,
     clean,
+    clean_id,
     error_of_frame,
     error_of_text,
     is_error,
@@ -59,6 +63,7 @@ class EventDecoder:
     tools: Collection[str] = ()  # the names of the request's
     has_finished: bool = field(default=False, init=False)  # all choices have a finish_reason
     is_over: bool = field(default=False, init=False)  # after [DONE] or a failure
+    awaits_usage: bool = field(default=False, init=False)  # after [DONE], if none came before it
     has_usage: bool = field(default=False, init=False)  # reported by the upstream
     _sse: sse.Decoder = field(default_factory=sse.Decoder, init=False)
     _choices: dict[int, ChoiceDecoder] = field(default_factory=dict, init=False)
@@ -69,13 +74,14 @@ class EventDecoder:
     _source_lists: dict[str, SourceReader] = field(default_factory=dict, init=False)
     _pending_left_out: list[str] = field(default_factory=list, init=False)  # not reported yet
     _broken: int = field(default=0, init=False)
+    _has_other_json: bool = field(default=False, init=False)  # that holds no part of a reply
     _first_damage: UpstreamError | None = field(default=None, init=False)
     _plain_text: str = field(default="", init=False)  # an error, unless a chunk follows it
 
     def receive_data(self, data: bytes) -> list[Event]:
         """Return the events that `data` completes."""
         if self.is_over:
-            return []
+            return self._decode_late(data)
         self._received += len(data)
         if self._received > MAX_BODY_BYTES:
             message = f"the stream is longer than {MAX_BODY_BYTES} bytes"
@@ -90,7 +96,10 @@ class EventDecoder:
         """Return the events of a `chat.completion` (a whole reply in one body), or None."""
         try:
             choices = chunks.decode(body).choices
-        except chunks.MalformedChunk:
+            if not choices and (inner := chunks.out_of_envelope(json.loads(body, strict=False))):
+                body = json.dumps(inner).encode()
+                choices = chunks.decode(body).choices
+        except (chunks.MalformedChunk, ValueError, RecursionError):
             return None
         if not any(choice.delta or choice.message for choice in choices or ()):
             return None
@@ -108,7 +117,7 @@ class EventDecoder:
     def close(self, was_cut: bool = False) -> list[Event]:
         """Return the remaining events after the body ended; `was_cut` if the connection broke."""
         if self.is_over:
-            return []
+            return self._decode_late(b"\n\n")
         events = self._decode([event for event in self._sse.close() if _is_whole(event)])
         return events if self.is_over else events + self._finish(was_cut)
 
@@ -120,6 +129,8 @@ class EventDecoder:
             events.append(Failed(self._first_damage))
         elif self._plain_text and not has_finished:
             events.append(Failed(error_of_text(self._plain_text, self.secret)))
+        elif self._has_other_json and not (self._choices or self.has_usage or was_cut):
+            events.append(Failed(UpstreamError(ErrorKind.NOT_A_STREAM, NO_CHOICES)))
         return events
 
     def _close_choices(self, was_cut: bool = True) -> list[Event]:
@@ -130,16 +141,36 @@ class EventDecoder:
         events: list[Event] = []
         for sse_event in sse_events:
             data = sse_event.data
-            if data.startswith("[DONE]"):
+            if self.is_over:
+                self._read_late_usage(data, events)
+            elif data.startswith("[DONE]"):
                 events += [*self._finish(), StreamDone()]
+                self.awaits_usage = not self.has_usage
             elif sse_event.event == "message":
                 if data and not data.isspace():
                     self._decode_chunk(data, events)
             else:
                 self._decode_named(sse_event, events)
-            if self.is_over:
+            if self.is_over and not self.awaits_usage:
                 break
         return events
+
+    def _decode_late(self, data: bytes) -> list[Event]:
+        """Return the usage in what comes after [DONE], if none came before it."""
+        self._received += len(data)
+        if not self.awaits_usage or self._received > MAX_BODY_BYTES:
+            return []
+        try:
+            return self._decode(self._sse.receive_data(data))
+        except sse.EventTooLarge:
+            self.awaits_usage = False
+            return []
+
+    def _read_late_usage(self, data: str, events: list[Event]) -> None:
+        with suppress(chunks.MalformedChunk):
+            if usage := chunks.decode(data).usage:
+                self._read_usage(usage, events)
+                self.awaits_usage = not self.has_usage
 
     def _decode_named(self, sse_event: sse.ServerSentEvent, events: list[Event]) -> None:
         """Read an event whose type is not `message`: an error, stray text, or one to skip."""
@@ -159,6 +190,8 @@ class EventDecoder:
     def _decode_stray(self, text: str, events: list[Event]) -> None:
         if text.lstrip().startswith(_JSON_BEGINS):
             self._decode_chunk(text, events)
+        elif text.strip() == "null":
+            self._has_other_json = True
         elif "{" in text:  # the JSON may be part of the reply, whatever comes before it
             before, brace, rest = text.partition("{")
             self._decode_chunk(brace + rest, events)
@@ -179,7 +212,7 @@ class EventDecoder:
             return
         self._read(chunk, events)
         if not (chunk.choices or chunk.usage or chunk.error):
-            self._look_for_error(data, events)
+            self._look_inside(data, events)
 
     def _leave_out(self, text: str, error: Exception, events: list[Event]) -> None:
         """Leave out an unreadable event. If it began as JSON, part of the reply may be lost."""
@@ -220,20 +253,25 @@ class EventDecoder:
         if chunk.error and says_something(chunk.error):
             events += self.fail(error_of_frame(chunk.error, self.secret))
 
-    def _look_for_error(self, data: str | bytes, events: list[Event]) -> None:
-        """Fail if an object without choices is an error in another shape, such as vLLM's."""
+    def _look_inside(self, data: str | bytes, events: list[Event]) -> None:
+        """Read the chunk in an envelope, or an error in another shape, such as vLLM's."""
         try:
             content = json.loads(data, strict=False)
         except (ValueError, RecursionError):
             return
-        if isinstance(content, dict) and is_error(content):
+        if inner := chunks.out_of_envelope(content):
+            self._read(chunks.decode(json.dumps(inner), self._pending_left_out), events)
+        elif isinstance(content, dict) and is_error(content):
             events += self.fail(error_of_frame(content, self.secret))
+        elif content and isinstance(content, dict) and not chunks.looks_like_chunk(content):
+            self._has_other_json = True
 
     def _read_head(self, chunk: chunks.Chunk, events: list[Event]) -> None:
         if not self._has_started and (chunk.id or chunk.model):
             self._has_started = True
-            response_id = clean(str(chunk.id or ""), _MAX_ID_LENGTH)
-            events.append(ResponseStarted(response_id, clean(chunk.model or "", _MAX_ID_LENGTH)))
+            response_id = clean_id(str(chunk.id or ""), _MAX_ID_LENGTH)
+            model = clean_id(chunk.model or "", _MAX_ID_LENGTH)
+            events.append(ResponseStarted(response_id, model))
         if chunk.service_tier or chunk.system_fingerprint:
             service = ServiceNamed(
                 _name(chunk.service_tier) or self._service.service_tier,
@@ -253,7 +291,7 @@ class EventDecoder:
         if decoder.left_out:
             self._pending_left_out += decoder.left_out
             decoder.left_out.clear()
-        if choice.finish_reason or self.has_finished:
+        if choice.ended_with or self.has_finished:
             finished = sum(one.has_finished for one in self._choices.values())
             self.has_finished = finished >= max(self.asked_choices, len(self._choices))
 
@@ -284,7 +322,7 @@ class EventDecoder:
 
 def _is_whole(event: sse.ServerSentEvent) -> bool:
     """Tell whether the last event is complete: a cut connection may leave half of one."""
-    if event.event == "error" or event.data.startswith("[DONE]"):
+    if event.event == "error" or event.data.startswith("[DONE]") or event.data == "null":
         return True
     if not event.data.lstrip().startswith(_JSON_BEGINS):
         return " " in event.data.strip()  # a sentence

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
+from chatapp.upstream.wire.gateways import gateway_at
 from chatapp.upstream.wire.spellings import (
     COMMON,
     OF_DASHSCOPE,
@@ -115,8 +116,8 @@ class Dialect:
         if takes_usage_option and not self.always_reports_usage:
             body["stream_options"] = {"include_usage": True}
         body |= options.parameters
-        if options.tools:
-            body["tools"] = list(options.tools)
+        if options.tools:  # beside those that the gateway runs itself
+            body["tools"] = [*_listed(body.get("tools")), *options.tools]
         return body | {"model": model, "messages": list(messages), "stream": True}
 
 
@@ -150,7 +151,11 @@ def spelling_of(dialect: str, host: str) -> Spelling:
     if named.spelling is not COMMON:
         return named.spelling
     known = (dialect.spelling for dialect in _ALL if dialect.is_at(host))
-    return next(known, COMMON)
+    return next(known, gateway_at(host).spelling)
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def dialect_of(marks: Marks) -> Dialect:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any
 
 from chatapp.upstream.wire.content_refusals import says_no_images, says_only_text
@@ -19,6 +20,7 @@ from chatapp.upstream.wire.error_bodies import details_of, text_of
 from chatapp.upstream.wire.retry_delays import delay_of_body, delay_of_headers
 
 MAX_MESSAGE_LENGTH = 500
+NO_CHOICES = "sent JSON without choices"
 _MAX_NAME_LENGTH = 100
 _PERMANENT = frozenset({"insufficient_quota"})  # a 429 for which waiting does not help
 _NOT_ABOUT_CONTENT = (401, 403, 408, 413, 429)  # statuses
@@ -114,6 +116,18 @@ class UpstreamError:
         """Whether the model takes tools only without reasoning, as some of OpenAI's do."""
         both = re.search(r"\btools?\b.*\breasoning[_ ]effort\b", self.message, re.I | re.S)
         return self.status in (400, 422) and bool(both)
+
+    @property
+    def refuses_schema_keywords(self) -> bool:
+        """Whether the upstream doesn't know keywords in the schema of a tool, as Google."""
+        names = re.search(r"\$schema\b|\badditional_?properties\b", self.message, re.I)
+        refused = re.search(
+            r"unknown|unrecogni[sz]ed|unsupported|not? support|not allowed|cannot find|unexpected",
+            self.message,
+            re.I,
+        )
+        wants = re.search(r"\b(required|must)\b", self.message, re.I)
+        return self.status in (400, 422) and bool(names and refused and not wants)
 
     @property
     def wants_thoughts_of_calls(self) -> bool:
@@ -219,11 +233,11 @@ def error_of_response(
     kind = _kind_of_status(status)
     if kind is ErrorKind.REDIRECTED:
         content = f"redirects to {headers.get('location', '')}"
-    if kind is ErrorKind.NOT_A_STREAM and isinstance(content, dict):
-        if is_error(content):
+    if kind is ErrorKind.NOT_A_STREAM and not isinstance(content, str):
+        if isinstance(content, dict) and is_error(content):
             kind = ErrorKind.STREAM_ERROR
         else:
-            content = f"sent {headers.get('content-type')} instead of an event stream"
+            content = NO_CHOICES
     retry_after = delay_of_headers(headers, datetime.now(UTC))
     if retry_after is None and kind in (ErrorKind.RATE_LIMITED, ErrorKind.SERVER_ERROR):
         retry_after = delay_of_body(content)
@@ -236,6 +250,14 @@ def clean(text: str, limit: int = _MAX_NAME_LENGTH, secret: str = "") -> str:
         text = text.replace(secret, "***")
     text = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode().strip()
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def clean_id(text: str, limit: int) -> str:
+    """Make an id from outside safe to store. A long one ends in a digest, so ids stay different."""
+    if len(text) <= limit:
+        return clean(text, limit)
+    digest = sha256(text.encode("utf-8", "replace")).hexdigest()
+    return f"{clean(text, limit - len(digest))}{digest}"
 
 
 def _kind_of_status(status: int) -> ErrorKind:

@@ -69,6 +69,7 @@ class TokenUsage:
     completion_audio_tokens: int | None = None
     accepted_prediction_tokens: int | None = None
     rejected_prediction_tokens: int | None = None
+    extra_fees: int | None = None  # searches and tools that the gateway charges besides tokens
     cost: int | None = None  # in nano-dollars, as the gateway reports it
 
 
@@ -249,7 +250,7 @@ class UsageOptionRefused:
 
 @dataclass(frozen=True, slots=True)
 class StreamDone:
-    """The literal `[DONE]`; anything after it is ignored."""
+    """The literal `[DONE]`; anything after it is ignored, except usage."""
 
 
 @dataclass(frozen=True, slots=True)

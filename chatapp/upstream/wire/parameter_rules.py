@@ -35,7 +35,7 @@ _OTHER_NAMES = {
         "include_reasoning",
     ),
     "response_format": ("guided_json", "guided_regex", "guided_choice", "grammar", "json_schema"),
-    "web_search": ("plugins", "enable_search", "search_options", "search_parameters"),
+    "web_search": ("plugins", "enable_search", "search_options"),
     "seed": ("random_seed",),
 }
 

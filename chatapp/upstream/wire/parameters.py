@@ -50,7 +50,7 @@ _NAMES = {
     Kind.OBJECT: """
         audio chat_template_kwargs compound_custom extra_body guided_json json_schema
         logit_bias metadata mm_processor_kwargs options prediction provider reasoning
-        response_format search_options search_parameters stream_options structured_outputs
+        response_format search_options stream_options structured_outputs
         thinking usage vllm_xargs web_search_options
     """,
     Kind.LIST: """

@@ -1,6 +1,7 @@
 """Find what a piece of a stream repeats: some upstreams send all the text so far again.
 
-That happens in each delta (cumulative ones), or once at the end.
+That happens in each delta (cumulative ones), or once at the end. A short beginning may be repeated
+by chance (“1”, “10”), so it takes two such pieces in a row to tell.
 """
 
 from dataclasses import dataclass, field
@@ -14,9 +15,18 @@ class Repeats:
     _pieces: list[str] = field(default_factory=list)
     _size: int = 0
     _held: str = ""  # a piece that repeats everything; it counts if other text follows
+    _doubtful: str = ""  # a piece that may be cumulative; the next one tells
 
     def news_in(self, text: str) -> str:
-        """Return the part of a piece that does not repeat all pieces before it."""
+        """Return the part of a piece that does not repeat all pieces before it.
+
+        Returns "" for a piece that is held back until the next one or `close`.
+        """
+        if self._doubtful:
+            text = self._settle(text)
+        elif 0 < self._size < self.least and self._may_be_cumulative(text):
+            self._doubtful = text
+            return ""
         if not (len(text) >= self._size >= self.least and self._begins(text)):
             news = self._held + text
         elif len(text) > self._size:
@@ -30,6 +40,27 @@ class Repeats:
         self._pieces.append(news)
         self._size += len(news)
         return news
+
+    def close(self) -> str:
+        """Return the piece that is held back because it may be cumulative."""
+        held, self._doubtful = self._doubtful, ""
+        if held:
+            self._pieces.append(held)
+            self._size += len(held)
+        return held
+
+    def _may_be_cumulative(self, text: str) -> bool:
+        before = "".join(self._pieces)
+        is_more = len(text) > len(before) and text.startswith(before)
+        return is_more and bool(before.strip() and text.replace(before, "").strip())
+
+    def _settle(self, text: str) -> str:
+        """Return the text of the doubtful piece and the next one, as far as it is to be added."""
+        doubtful, self._doubtful = self._doubtful, ""
+        if len(text) > len(doubtful) and text.startswith(doubtful):
+            self.least = 0  # they are cumulative
+            return text
+        return doubtful + text
 
     def _begins(self, text: str) -> bool:
         """Return whether the text begins with all before it, and not just with the same words."""

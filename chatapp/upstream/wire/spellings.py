@@ -1,9 +1,12 @@
 """How upstreams spell the parameters for which there is no common form: one `Spelling` value each.
 
 Sources, read in November 2026: OpenAI refuses `max_tokens` for its reasoning models, while Mistral
-(422), Ollama and LM Studio don't know `max_completion_tokens`; OpenRouter's `reasoning` and
-`plugins` (https://openrouter.ai/docs/use-cases/reasoning-tokens); Mistral's `random_seed`
-(https://docs.mistral.ai/api/); DashScope's `enable_search`.
+(422), Ollama and LM Studio don't know `max_completion_tokens`; OpenRouter's `reasoning`
+(https://openrouter.ai/docs/use-cases/reasoning-tokens) and its server tool for searches
+(https://openrouter.ai/docs/guides/features/server-tools), which replaces its plugin; Mistral's
+`random_seed` (https://docs.mistral.ai/api/); DashScope's `enable_search`. DeepSeek, Moonshot and
+MiniMax switch thinking off by `thinking.type`
+(https://api-docs.deepseek.com/guides/thinking_mode).
 """
 
 from collections.abc import Mapping
@@ -19,18 +22,19 @@ class Spelling:
     # In the order in which they are tried: the next one is used if a model refused the first.
     output: tuple[str, ...] = (MAX_TOKENS, MAX_COMPLETION_TOKENS)
     effort: tuple[str, ...] = ("reasoning_effort",)  # a path: ("reasoning", "effort")
+    no_effort: Mapping[str, object] | None = None  # in place of the effort "none"
     seed: str = "seed"
     web_search: Mapping[str, object] = field(default_factory=lambda: {"web_search_options": {}})
-    searches_with_any_model: bool = False
+    searches_with_tools: bool = False  # every model that calls tools can search
 
 
 COMMON = Spelling()
 OF_OPENAI = Spelling(output=(MAX_COMPLETION_TOKENS, MAX_TOKENS))
 OF_OPENROUTER = Spelling(
     effort=("reasoning", "effort"),
-    web_search={"plugins": [{"id": "web"}]},
-    # https://openrouter.ai/docs/features/web-search
-    searches_with_any_model=True,
+    web_search={"tools": [{"type": "openrouter:web_search"}]},
+    searches_with_tools=True,
 )
 OF_MISTRAL = Spelling(output=(MAX_TOKENS,), seed="random_seed")
+OF_THINKING_TYPE = Spelling(no_effort={"thinking": {"type": "disabled"}})
 OF_DASHSCOPE = Spelling(web_search={"enable_search": True})

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from chatapp.upstream.wire.chunks import Delta, FunctionPart, ToolCallPart
-from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, clean
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, clean, clean_id
 from chatapp.upstream.wire.events import ToolCallDelta
 from chatapp.upstream.wire.json_objects import objects_in
 from chatapp.upstream.wire.opaque import size_of
@@ -86,9 +86,9 @@ class FragmentReader:
 
     def read(self, delta: Delta, left_out: list[str]) -> list[ToolCallDelta]:
         """Return the fragments in a delta. Raises `UpstreamFailed` for an index out of range."""
-        if delta.tool_calls:
+        if parts := delta.tool_calls or delta.camel_tool_calls:
             self._has_tool_calls = True
-            return [self._fragment(part, left_out) for part in delta.tool_calls]
+            return [self._fragment(part, left_out) for part in parts]
         # If both are sent, the deprecated form repeats the calls.
         if delta.function_call and not self._has_tool_calls:
             return [self._event(0, "", delta.function_call)]
@@ -149,7 +149,7 @@ class FragmentReader:
     ) -> ToolCallDelta:
         return ToolCallDelta(
             index,
-            clean(call_id, _MAX_ID_LENGTH),
+            clean_id(call_id, _MAX_ID_LENGTH),
             clean(function.name or "", _MAX_NAME_LENGTH),
             function.arguments_text().replace("\0", "\ufffd"),
             extras or None,

@@ -1,7 +1,8 @@
 """Convert the usage that upstreams report, under all the names they use, to a `TokenUsage`.
 
 Invalid counts are ignored: a bad number must not cost a person the reply. The cost that a gateway
-reports is kept with the counts, in nano-dollars.
+reports is kept with the counts, in nano-dollars, and so is the number of searches and tools that it
+ran itself: most gateways charge these besides the tokens.
 """
 
 from decimal import Decimal, InvalidOperation
@@ -39,6 +40,9 @@ class Usage(msgspec.Struct, gc=False):
     prompt_tokens: Any = None
     completion_tokens: Any = None
     total_tokens: Any = None
+    camel_prompt_tokens: Any = msgspec.field(default=None, name="promptTokens")
+    camel_completion_tokens: Any = msgspec.field(default=None, name="completionTokens")
+    camel_total_tokens: Any = msgspec.field(default=None, name="totalTokens")
     input_tokens: Any = None
     output_tokens: Any = None
     prompt_tokens_details: PromptDetails | None = None
@@ -57,6 +61,13 @@ class Usage(msgspec.Struct, gc=False):
     cost_details: Any = None
     is_byok: Any = None
     num_sources_used: Any = None  # xAI's
+    num_search_queries: Any = None  # Perplexity's
+    search_context_size: Any = None  # Perplexity's, whose models search in each request
+    server_tool_use: Any = None  # Anthropic's and OpenRouter's: `{"web_search_requests": 2}`
+    server_tool_use_details: Any = None
+    server_side_tool_usage_details: Any = None  # xAI's
+    num_server_side_tools_used: Any = None
+    plugins: Any = None  # DashScope's: `{"search": {"count": 1}}`
 
     def sources(self) -> int:
         return _count(self.num_sources_used) or 0
@@ -91,8 +102,18 @@ class Usage(msgspec.Struct, gc=False):
             completion_audio_tokens=_count(details.audio_tokens),
             accepted_prediction_tokens=_count(details.accepted_prediction_tokens),
             rejected_prediction_tokens=_count(details.rejected_prediction_tokens),
+            extra_fees=self._extra_fees(),
             cost=self._cost(),
         )
+
+    def _extra_fees(self) -> int | None:
+        """Return how many searches and tools the gateway ran, or None if there were none."""
+        numbers = (
+            *(self.server_tool_use, self.server_tool_use_details),
+            *(self.server_side_tool_usage_details, self.num_server_side_tools_used),
+            *(self.num_search_queries, self.num_sources_used, self.plugins),
+        )
+        return max(map(_calls_in, numbers)) or (1 if self.search_context_size else None)
 
     def _main(self, cached: int, written: int, reasoning: int) -> tuple[int, int, int] | None:
         """Return the tokens of the prompt, of the completion, and in total.
@@ -100,8 +121,9 @@ class Usage(msgspec.Struct, gc=False):
         Some gateways leave reasoning out of the completion, or cached tokens out of the prompt; the
         total shows it.
         """
-        prompt, completion = _count(self.prompt_tokens), _count(self.completion_tokens)
-        total = _count(self.total_tokens)
+        prompt = _first(self.prompt_tokens, self.camel_prompt_tokens)
+        completion = _first(self.completion_tokens, self.camel_completion_tokens)
+        total = _first(self.total_tokens, self.camel_total_tokens)
         excludes_cache = prompt is None and self.input_tokens is not None
         prompt = _count(self.input_tokens) if prompt is None else prompt
         completion = _count(self.output_tokens) if completion is None else completion
@@ -158,6 +180,17 @@ def _count(value: object) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if type(value) is int and 0 <= value <= _MAX_COUNT else None
+
+
+def _first(value: object, otherwise: object) -> int | None:
+    return _count(otherwise if value is None else value)
+
+
+def _calls_in(value: object, depth: int = 2) -> int:
+    """Return a count, or the sum of the counts in an object of them."""
+    if isinstance(value, dict) and depth:
+        return min(sum(_calls_in(one, depth - 1) for one in value.values()), _MAX_COUNT)
+    return _count(value) or 0
 
 
 def _largest(*values: object) -> int | None:

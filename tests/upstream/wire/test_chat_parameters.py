@@ -189,12 +189,13 @@ def test_upstreams_spell_parameters_differently() -> None:
     wanted: dict[str, object] = {"reasoning_effort": "low", "web_search": True}
     assert as_request(wanted, OF_OPENROUTER) == {
         "reasoning": {"effort": "low"},
-        "plugins": [{"id": "web"}],
+        "tools": [{"type": "openrouter:web_search"}],
     }
     extra = {"reasoning": {"exclude": True}, "plugins": [{"id": "file-parser"}]}
     assert as_request({**wanted, "extra": extra}, OF_OPENROUTER) == {
         "reasoning": {"exclude": True, "effort": "low"},
-        "plugins": [{"id": "file-parser"}, {"id": "web"}],
+        "plugins": [{"id": "file-parser"}],
+        "tools": [{"type": "openrouter:web_search"}],
     }
 
 

@@ -32,15 +32,18 @@ def test_a_model_has_the_controls_that_its_gateway_lists() -> None:
     assert found(PLAIN) == Controls()
 
 
-def test_openrouter_searches_with_any_model() -> None:
-    assert found(PLAIN, spelling=OF_OPENROUTER) == Controls(has_web_search=True)
+def test_openrouter_searches_with_any_model_that_calls_tools() -> None:
+    calling = ListedModel("calling", abilities=frozenset({Ability.TOOLS}))
+    assert found(calling, spelling=OF_OPENROUTER) == Controls(has_web_search=True)
+    assert found(PLAIN, spelling=OF_OPENROUTER) == Controls()
+    assert found(calling) == Controls()
     assert found(PLAIN, spelling=OF_DASHSCOPE) == Controls()
 
 
 def test_an_administrator_lets_all_requests_search() -> None:
     by_default = Controls(has_web_search=True, searches_by_default=True)
     assert found(PLAIN, given=("web_search_options",)) == by_default
-    assert not found(PLAIN, given=("plugins",)).has_web_search
+    assert not found(PLAIN, given=("tools",)).has_web_search
 
 
 def test_what_a_model_has_refused_is_not_offered() -> None:

@@ -321,3 +321,19 @@ def test_any_bytes_give_storable_events_and_raise_nothing(reads: list[bytes]) ->
     assert events == events_of(b"".join(reads))
     assert "\0" not in str(events)
     str(events).encode()
+
+
+@pytest.mark.parametrize("name", ["id", "model"])
+def test_long_ids_of_responses_are_shortened_and_stay_different(name: str) -> None:
+    def started(value: str) -> ResponseStarted:
+        (event,) = events_of(frame({name: value, "choices": []}))
+        assert isinstance(event, ResponseStarted)
+        return event
+
+    one, other = (started(f"{'x' * 300}{n}") for n in (1, 2))
+    assert one != other
+    assert one == started(f"{'x' * 300}1")
+    shown = one.response_id or one.model
+    assert len(shown) == 200
+    assert shown.startswith("x" * 100)
+    assert started("x" * 200) in (ResponseStarted("x" * 200, ""), ResponseStarted("", "x" * 200))

@@ -5,10 +5,22 @@ from typing import Any
 
 import pytest
 
-from chatapp.upstream.wire.events import Finished, ToolCallDelta
+from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.events import Finished, TokenUsage, ToolCallDelta
 from chatapp.upstream.wire.reply import Ending, Reply
-from tests.support.fake_upstream import choice, delta, done, finish, reasoning
-from tests.upstream import events_of, reply_of
+from tests.support.fake_upstream import (
+    choice,
+    chunk,
+    delta,
+    done,
+    error,
+    finish,
+    frame,
+    reasoning,
+    usage,
+)
+from tests.upstream import events_of, folded, reply_of
 
 
 def body(*parts: bytes, split: int = 0) -> Reply:
@@ -219,3 +231,140 @@ def test_no_text_between_channels_is_lost() -> None:
     before = "<|channel|>commentary to=functions.x<|message|>Let me look.<|call|>Lost?"
     reply = body(delta(f"{before}<|channel|>final<|message|>a < b <|x|> <"))
     assert (reply.reasoning, reply.answer) == ("Let me look.", "Lost?a < b <|x|> <")
+
+
+def test_a_stream_that_ends_without_any_finish_reason_may_be_half_an_answer() -> None:
+    assert body(delta("Four."), done()).ending is Ending.CUT_OFF
+    assert body(delta("Four.")).ending is Ending.CUT_OFF
+
+
+@pytest.mark.parametrize("split", [0, 1])
+def test_a_finish_reason_in_camel_case_ends_the_reply(split: int) -> None:
+    ended = chunk([{"index": 0, "delta": {}, "finishReason": "length"}])
+    going_on = chunk([{"index": 0, "delta": {"content": "Four."}, "finishReason": None}])
+    assert body(going_on, ended, done(), split=split).ending is Ending.LENGTH
+    assert body(going_on, done(), split=split).ending is Ending.CUT_OFF
+    odd = chunk([{"index": 0, "delta": {"content": 5}, "finishReason": "stop"}])
+    assert body(odd, done(), split=split).ending is Ending.COMPLETE
+
+
+def test_other_names_in_camel_case_are_read() -> None:
+    call = {"index": 0, "id": "a", "function": {"name": "now", "arguments": "{}"}}
+    reply = body(
+        choice({"reasoningContent": "Hm."}),
+        choice({"toolCalls": [call]}),
+        chunk([{"index": 0, "delta": {}, "finishReason": "tool_calls"}]),
+        done(),
+    )
+    assert (reply.reasoning, reply.wants_tools) == ("Hm.", True)
+    assert [one.name for one in reply.tool_calls] == ["now"]
+
+
+# ---- envelopes, and what is no reply
+
+
+def wrapped(data: bytes, name: str) -> bytes:
+    return frame({"code": 0, name: json.loads(bare(data))})
+
+
+@pytest.mark.parametrize("name", ["data", "result", "response"])
+@pytest.mark.parametrize("split", [0, 1])
+def test_chunks_in_an_envelope_are_read(name: str, split: int) -> None:
+    parts = [wrapped(one, name) for one in (delta("Hello "), delta("there"), finish(), usage())]
+    reply = body(*parts, done(), split=split)
+    assert (reply.answer, reply.ending, reply.usage) == (
+        "Hello there",
+        Ending.COMPLETE,
+        TokenUsage(12, 18, 30),
+    )
+    assert not reply.left_out
+    failed = body(parts[0], wrapped(error("overloaded"), name), split=split)
+    assert failed.error
+    assert (failed.answer, failed.error.message) == ("Hello ", "overloaded")
+
+
+@pytest.mark.parametrize("name", ["data", "result", "response"])
+def test_a_whole_reply_in_an_envelope_is_read(name: str) -> None:
+    completion = {"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}
+    events = EventDecoder().receive_completion(json.dumps({name: completion}).encode())
+    assert events
+    assert (folded(events).answer, folded(events).ending) == ("Hello", Ending.COMPLETE)
+    assert EventDecoder().receive_completion(json.dumps({name: [1]}).encode()) is None
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b"null",
+        b'{"status": "ok"}',
+        frame({"object": "list", "data": [{"id": "m"}]}),
+        frame({"status": "ok"}) + done(),
+    ],
+)
+@pytest.mark.parametrize("split", [0, 1])
+def test_json_without_choices_is_a_failure_and_no_empty_reply(stream: bytes, split: int) -> None:
+    reply = body(stream, split=split)
+    assert reply.ending is Ending.FAILED
+    assert reply.error
+    assert (reply.error.kind, reply.error.message) == (
+        ErrorKind.NOT_A_STREAM,
+        "sent JSON without choices",
+    )
+
+
+def test_a_chunk_that_says_nothing_is_not_taken_for_something_else() -> None:
+    assert body(chunk([]), done()).ending is Ending.NO_ANSWER
+    assert body(frame({"status": "ok"}), delta("Hi"), finish()).ending is Ending.COMPLETE
+    assert body(frame({}), done()).ending is Ending.NO_ANSWER
+
+
+# ---- after the end
+
+
+@pytest.mark.parametrize("split", [0, 1])
+def test_usage_after_the_end_counts_and_nothing_else_does(split: int) -> None:
+    late = (delta("late"), error(), usage(12, 18))
+    reply = body(delta("Four."), finish(), done(), *late, split=split)
+    assert (reply.answer, reply.ending) == ("Four.", Ending.COMPLETE)
+    assert reply.usage == TokenUsage(12, 18, 30)
+    known = body(delta("Four."), finish(), usage(1, 2), done(), usage(12, 18), split=split)
+    assert known.usage == TokenUsage(1, 2, 3)
+
+
+def test_usage_after_a_failure_does_not_count() -> None:
+    assert body(delta("Four."), error(), usage()).usage is None
+
+
+# ---- deltas that repeat the text so far
+
+SO_FAR = [
+    "Pack",
+    "Packets ",
+    "Packets in",
+    "Packets in flight, one by one by",
+    "Packets in flight, one by one by one.",
+]
+
+
+@pytest.mark.parametrize("member", ["content", "reasoning_content"])
+@pytest.mark.parametrize("begin", [0, 2, 3])
+def test_cumulative_deltas_are_read_once(member: str, begin: int) -> None:
+    parts = [choice({member: text}) for text in SO_FAR[begin:]]
+    reply = body(*parts, finish(), done())
+    assert reply.answer + reply.reasoning == SO_FAR[-1]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["1", "10", " apples"],
+        ["1", "10"],
+        ["ha", "haha", "hahaha", "!"],
+        [" ", "  ", "   x"],
+        ["a", "an", "ant"[2:], "s"],
+        ["No", "Nobody", "No", " more"],
+    ],
+)
+def test_pieces_that_repeat_the_beginning_by_chance_stay(pieces: list[str]) -> None:
+    assert body(*map(delta, pieces), finish(), done()).answer == "".join(pieces)
+    assert body(*map(delta, pieces)).answer == "".join(pieces)

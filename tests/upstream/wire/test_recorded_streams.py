@@ -14,6 +14,8 @@ from tests.support.profile import scaled
 from tests.upstream import RECORDINGS, events_of, folded
 
 USAGE = TokenUsage(12, 18, 30)
+ONE_SEARCH = TokenUsage(12, 18, 30, extra_fees=1)
+TWO_SEARCHES = TokenUsage(12, 18, 30, extra_fees=2)
 OPENTOKEN_USAGE = TokenUsage(12, 18, 30, cached_tokens=4, reasoning_tokens=6)
 OPENAI_USAGE = TokenUsage(12, 18, 30, 4, None, 6, 0, 0, 0, 0)
 AIVENE_USAGE = TokenUsage(12, 18, 30, cached_tokens=4, cache_write_tokens=2)
@@ -119,9 +121,9 @@ REPLIES = {
     "ollama_tools": Expected(
         calls=(WEATHER, ("get_weather", {"city": "Lima"}), ("now", {"zone": "UTC"}))
     ),
-    "perplexity": Expected("In flight[1].", usage=USAGE, sources=("One", "Two")),
+    "perplexity": Expected("In flight[1].", usage=ONE_SEARCH, sources=("One", "Two")),
     "openai_search": Expected("In flight", sources=("One",)),
-    "xai": Expected("In flight", usage=USAGE, sources=("", "")),
+    "xai": Expected("In flight", usage=TWO_SEARCHES, sources=("", "")),
     "openai_audio": Expected("In flight", has_sound=True),
     "groq_usage": Expected("In flight", usage=USAGE),
     "small_no_blank_lines": Expected(FLIGHT),

@@ -158,3 +158,12 @@ def test_names_are_cut_and_nul_is_replaced() -> None:
     (event,) = events_of(choice({"tool_calls": [fragment(0, "i" * 999, "n" * 999, "\0")]}))[1:]
     assert isinstance(event, ToolCallDelta)
     assert (len(event.id), len(event.name), event.arguments) == (999, 200, "\ufffd")
+
+
+def test_long_ids_that_begin_alike_stay_different() -> None:
+    ids = [f"{'x' * 70_000}{n}" for n in (1, 2)]
+    parts = [fragment(n, one, "f", "{}") for n, one in enumerate(ids)]
+    first, second = (call[0] for call in calls_of({"tool_calls": parts}))
+    assert first != second
+    assert len(first) == len(second) == 64 * 1024
+    assert [calls_of({"tool_calls": parts})[0][0]] == [first]  # the same each time

@@ -207,3 +207,42 @@ def test_a_later_zero_does_not_erase_a_count() -> None:
 def test_the_cost_is_read(sent_cost: dict[str, Any], nano: int | None) -> None:
     found = reported({"prompt_tokens": 1, "completion_tokens": 1} | sent_cost)
     assert found.cost == nano
+
+
+MAIN = {"prompt_tokens": 1, "completion_tokens": 2}
+
+
+@pytest.mark.parametrize(
+    ("more", "fees"),
+    [
+        ({}, None),
+        ({"server_tool_use": {"web_search_requests": 2, "web_fetch_requests": 1}}, 3),
+        ({"server_tool_use": {"web_search_requests": 0}}, None),
+        ({"server_tool_use_details": {"web_search_requests": 2}}, 2),
+        ({"server_side_tool_usage_details": {"web_search_calls": 4}}, 4),
+        ({"num_server_side_tools_used": 2}, 2),
+        ({"num_search_queries": 3, "search_context_size": "low"}, 3),
+        ({"search_context_size": "low"}, 1),
+        ({"num_sources_used": 5}, 5),
+        ({"plugins": {"search": {"count": 1, "strategy": "turbo"}}}, 1),
+        (
+            {
+                "server_tool_use": [1],
+                "num_search_queries": "many",
+                "plugins": {"a": {"b": {"c": 1}}},
+            },
+            None,
+        ),
+        ({"server_tool_use": {"web_search_requests": True, "other": -1, "more": 10**13}}, None),
+    ],
+)
+def test_searches_and_tools_of_the_gateway_are_fees_besides_the_tokens(
+    more: dict[str, Any], fees: int | None
+) -> None:
+    reply = reply_of(delta("a"), finish(), chunk([], usage=MAIN | more), done())
+    assert reply.usage == TokenUsage(1, 2, 3, extra_fees=fees)
+
+
+def test_names_in_camel_case_count() -> None:
+    counts = {"promptTokens": 12, "completionTokens": 18, "totalTokens": 30}
+    assert reply_of(delta("a"), chunk([], usage=counts)).usage == TokenUsage(12, 18, 30)

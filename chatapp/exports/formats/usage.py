@@ -27,6 +27,7 @@ COLUMNS = (
     "cached_tokens",
     "reasoning_tokens",
     "total_tokens",
+    "extra_fees",
     "cost",
 )
 

@@ -55,6 +55,7 @@ SUMS: Mapping[str, str] = {
     "cost": "coalesce({row}.cost, 0)",
     "estimated_cost": _where(_IS_ESTIMATED, "{row}.cost"),
     "unpriced": _where("{row}.cost IS NULL"),
+    "with_fees": _where("{row}.cost IS NOT NULL AND {row}.extra_fees > 0"),
     "complete": _ended(Ending.COMPLETE),
     "stopped": _ended(*PEOPLE_ENDED),
     "limited": _ended(*RULES_ENDED),
@@ -85,6 +86,9 @@ class UsageSums(models.Model):
     cost = models.BigIntegerField(help_text="In nano-dollars.")
     estimated_cost = models.BigIntegerField()
     unpriced = models.BigIntegerField(help_text="Rows with unknown cost.")
+    with_fees = models.BigIntegerField(
+        db_default=0, help_text="Rows whose cost leaves out fees for searches or tools."
+    )
     complete = models.BigIntegerField()
     stopped = models.BigIntegerField(help_text="Stopped by the person.")
     limited = models.BigIntegerField(help_text="Ended by a limit, a filter or the model itself.")

@@ -21,6 +21,7 @@ class PersonUsage:
     money: int
     estimated_money: int
     unpriced: int  # replies, titles and summaries of unknown cost
+    with_fees: int  # those whose cost leaves out fees for searches or tools
 
     @classmethod
     def this_month(cls, user: User) -> Self:
@@ -34,5 +35,6 @@ class PersonUsage:
             money=Coalesce(Sum("cost"), 0),
             estimated_money=Coalesce(Sum("cost", filter=is_estimated), 0),
             unpriced=Count("pk", filter=Q(cost=None)),
+            with_fees=Count("pk", filter=Q(cost__isnull=False, extra_fees__gt=0)),
         )
         return cls(**sums)

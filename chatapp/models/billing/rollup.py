@@ -124,7 +124,7 @@ def add_up(connection: BaseDatabaseWrapper) -> None:
             cursor.execute(f"INSERT INTO {table} ({', '.join((*KEY, *SUMS))}) {_of_ledger(day)}")
 
 
-@trigger_source("DailyUsage", "requests", refresh=add_up)  # the last column of the sums
+@trigger_source("DailyUsage", "with_fees", refresh=add_up)  # the last column of the sums
 def usage_triggers(vendor: str) -> str:
     bodies = _for_sqlite() if vendor == "sqlite" else _for_postgresql()
     return "\n".join(

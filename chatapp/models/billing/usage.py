@@ -26,6 +26,7 @@ AT_ONCE = 1000  # rows, to stay below PostgreSQL's maximum number of parameters
 COUNTS = tuple(TokenUsage.__dataclass_fields__)
 REPORTED = {"source": "reported"}  # in place of a price
 UPPER = {"upper_prompt_tokens": "prompt_tokens", "upper_completion_tokens": "completion_tokens"}
+SELDOM = (*UPPER, "extra_fees")  # kept for a round only if they are known
 
 # Upper bound of a reply's tokens in a query; for rows older than the upper figures, the total.
 AT_MOST = Coalesce(
@@ -100,6 +101,8 @@ class Usage(models.Model):
     rejected_prediction_tokens = models.PositiveBigIntegerField(null=True)
     upper_prompt_tokens = models.PositiveBigIntegerField(null=True)
     upper_completion_tokens = models.PositiveBigIntegerField(null=True)
+    # Searches and tools that the gateway charges besides the tokens, if `cost` leaves them out.
+    extra_fees = models.PositiveBigIntegerField(null=True)
     # In nano-dollars, as the gateway reported it or computed from `price`; None if neither is
     # known.
     cost = models.PositiveBigIntegerField(null=True)
@@ -191,7 +194,7 @@ class Usage(models.Model):
         self.model, self.booked_at = model, timezone.now()
         self.day = day_of(self.booked_at)
         if self.has_reported_cost:
-            self.price = REPORTED
+            self.price, self.extra_fees = REPORTED, None
             return
         self.cost = self.price = None
         price = Price.holding(upstream.pk if upstream else None, model, asked_at)
@@ -202,6 +205,11 @@ class Usage(models.Model):
     def has_reported_cost(self) -> bool:
         """Whether the gateway reported what it charged."""
         return self.cost is not None and self.price in (None, REPORTED)
+
+    @property
+    def has_partial_cost(self) -> bool:
+        """Whether the cost is that of the tokens, and the gateway charges more than these."""
+        return bool(self.cost is not None and self.extra_fees and not self.has_reported_cost)
 
     @classmethod
     def book(cls, usages: Iterable[Self]) -> None:
@@ -248,8 +256,8 @@ class Usage(models.Model):
 
     def as_record(self) -> dict[str, Any]:
         """Return the counts and their provenance as JSON, to be kept for a round."""
-        counts = {name: getattr(self, name) for name in COUNTS}
-        counts |= {name: getattr(self, name) for name in UPPER if getattr(self, name) is not None}
+        counts = {name: getattr(self, name) for name in COUNTS if name not in SELDOM}
+        counts |= {name: getattr(self, name) for name in SELDOM if getattr(self, name) is not None}
         return counts | {"provenance": self.provenance}
 
 

@@ -62,10 +62,14 @@ class Cost:
         """None if nothing was sent, or if it was refused before it began, which costs nothing."""
         first = choices[0]
         if first.usage:
-            return Usage.counted(Usage.Provenance.REPORTED, first.usage)
-        if self._request is None or (first.error and not _has_begun(choices)):
+            usage = Usage.counted(Usage.Provenance.REPORTED, first.usage)
+        elif self._request is None or (first.error and not _has_begun(choices)):
             return None
-        return Usage.estimated(estimate(self._request, choices))
+        else:
+            usage = Usage.estimated(estimate(self._request, choices))
+        if not usage.extra_fees and any(choice.sources for choice in choices):
+            usage.extra_fees = 1  # it has searched, even if it doesn't say how often
+        return usage
 
 
 def _has_begun(choices: Sequence[Reply]) -> bool:

@@ -21,7 +21,7 @@ from chatapp.models.conversations.messages import Message
 AT_ONCE = 1000
 
 
-@after_migrate("DailyUsage", "requests")  # the last column of the sums
+@after_migrate("DailyUsage", "with_fees")  # the last column of the sums
 def after_migrating(connection: BaseDatabaseWrapper) -> None:
     """Complete all rows once the migrations are committed, because others wait for a writer."""
     transaction.on_commit(complete_all, connection.alias)

@@ -115,6 +115,8 @@ def usage_details(usage: Usage, ending: str = "") -> str:
             counts.append(f"at most {usage.upper_total_tokens:,} in all")
     if usage.has_reported_cost:
         counts.append("cost as the provider reported it")
+    elif usage.has_partial_cost:
+        counts.append("cost without the provider's fees for searches and tools")
     return ", ".join(counts)
 
 

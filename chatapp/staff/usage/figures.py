@@ -6,15 +6,16 @@ from datetime import date
 
 # The sums that the chart of each measure is drawn from.
 DRAWN = {
-    "cost": ("cost", "estimated_cost", "unpriced"),
+    "cost": ("cost", "estimated_cost", "unpriced", "with_fees"),
     "tokens": ("prompt_tokens", "completion_tokens", "estimated_tokens", "unknown"),
     "answers": ("replies", "requests", "complete", "stopped", "limited", "failed"),
 }
-# Measures that can be estimated or unknown, each with the sum that counts the unknown ones.
-UNKNOWN = {"cost": "unpriced", "tokens": "unknown"}
+# Measures that can be estimated or unknown.
+UNSURE = ("cost", "tokens")
 # The sums of the previous period that figures are compared with.
 COMPARED = (
-    *("prompt_tokens", "completion_tokens", "unknown", "cost", "unpriced", "replies", "requests"),
+    *("prompt_tokens", "completion_tokens", "unknown", "cost", "unpriced", "with_fees"),
+    *("replies", "requests"),
 )
 
 
@@ -64,14 +65,16 @@ class Figures:
 
     def is_partial(self, measure: str) -> bool:
         """Whether a measure is unknown for some replies or titles, so that its sum is too small."""
-        return measure in UNKNOWN and self[UNKNOWN[measure]] > 0
+        if measure == "cost":
+            return self.sums["unpriced"] > 0 or self.sums["with_fees"] > 0
+        return measure == "tokens" and self.sums["unknown"] > 0
 
     def of(self, measure: str) -> float:
         return self.figure(measure) or 0
 
     def unsure(self, measure: str) -> int:
         """Return how much of a measure is estimated."""
-        return self[f"estimated_{measure}"] if measure in UNKNOWN else 0
+        return self[f"estimated_{measure}"] if measure in UNSURE else 0
 
 
 def added(rows: Iterable[Figures], names: Iterable[str]) -> Figures:

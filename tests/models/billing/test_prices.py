@@ -9,10 +9,14 @@ from django.utils import timezone
 
 from chatapp.models import Conversation, Price, Upstream, Usage
 from chatapp.models.billing.prices import DOLLAR, MAX_COST, MAX_PRICE
+from chatapp.models.conversations.costs import Cost
 from chatapp.rendering.fragments.words import usage_details
-from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.estimates import PromptSize
+from chatapp.upstream.wire.events import SourcesCited, TokenUsage, UsageReported
+from chatapp.upstream.wire.history import NOTHING
 from chatapp.upstream.wire.model_list import ListedModel
 from chatapp.upstream.wire.model_prices import ListedPrice
+from chatapp.upstream.wire.sources import Source
 from tests.support.stored import MODEL, asked, end, reply_of
 
 pytestmark = pytest.mark.django_db
@@ -214,3 +218,48 @@ def test_a_listed_price_is_stored_only_when_it_changes(gateway: Upstream) -> Non
     found = Price.holding(gateway.pk, "b")
     assert found
     assert (found.source, found.cached) == ("gateway", 1)
+
+
+def test_a_computed_cost_leaves_out_fees_for_searches_and_says_so(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    price(gateway, input=10 * CENT, output=20 * CENT)
+    searched = booked(conversation, gateway, TokenUsage(10**6, 0, 10**6, extra_fees=2))
+    assert (searched.cost, searched.extra_fees) == (10 * CENT, 2)
+    assert searched.has_partial_cost
+    assert "cost without the provider's fees for searches and tools" in usage_details(searched)
+    plain = booked(conversation, gateway, TokenUsage(10**6, 0, 10**6))
+    assert not plain.has_partial_cost
+
+
+def test_a_reported_cost_has_all_fees(conversation: Conversation, gateway: Upstream) -> None:
+    price(gateway, input=10 * CENT, output=20 * CENT)
+    usage = booked(conversation, gateway, TokenUsage(1, 2, 3, extra_fees=2, cost=CENT))
+    assert (usage.cost, usage.extra_fees, usage.has_partial_cost) == (CENT, None, False)
+
+
+def test_an_unknown_cost_is_not_a_partial_one(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    usage = booked(conversation, gateway, TokenUsage(1, 2, 3, extra_fees=2))
+    assert (usage.cost, usage.has_partial_cost) == (None, False)
+
+
+def test_fees_of_all_rounds_add_up() -> None:
+    records = [
+        Usage.counted(Usage.Provenance.REPORTED, TokenUsage(1, 2, 3, extra_fees=fees)).as_record()
+        for fees in (2, None, 1)
+    ]
+    assert ["extra_fees" in record for record in records] == [True, False, True]
+    assert Usage.of_rounds(records).extra_fees == 3
+
+
+def test_a_reply_that_cites_sources_has_searched() -> None:
+    cost, reply = Cost(), reply_of("So.")
+    reply.apply(UsageReported(TokenUsage(1, 2, 3)))
+    cost.ask(PromptSize.of(NOTHING))
+    assert cost.usage([reply]).extra_fees is None
+    reply.apply(SourcesCited((Source("https://a.example/one"),)))
+    assert cost.usage([reply]).extra_fees == 1
+    reply.apply(UsageReported(TokenUsage(1, 2, 3, extra_fees=4)))
+    assert cost.usage([reply]).extra_fees == 4

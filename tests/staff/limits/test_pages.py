@@ -383,6 +383,9 @@ def test_people_see_their_usage_of_this_month(
     alice.usage.update(cost=50_000, provenance="estimated")
     page = page_text(alices, "/limits/me/")
     assert "30 tokens (30 estimated), $0.00005 ($0.00005 estimated)." in page
+    alice.usage.update(extra_fees=1)
+    assert "(30 estimated), at least $0.00005 (" in page_text(alices, "/limits/me/")
+    alice.usage.update(extra_fees=None)
     answered(started_by(alice), connected, "And how?")
     assert "(30 estimated), at least $0.00005 (" in page_text(alices, "/limits/me/")
 

@@ -118,7 +118,7 @@ INCLUDED: dict[str, dict[str, set[str]]] = {
         "usage.csv": {
             "upstream_name", "model", "kind", "booked_at", "ending", "first_token_ms",
             "duration_ms", "provenance", "prompt_tokens", "completion_tokens", "total_tokens",
-            "cached_tokens", "reasoning_tokens", "cost",
+            "cached_tokens", "reasoning_tokens", "extra_fees", "cost",
         },
         "": {  # counts of few gateways, bounds of estimates, keys, and the price
             "message", "user", "upstream", "day", "cache_write_tokens", "prompt_audio_tokens",

@@ -157,3 +157,16 @@ def test_only_the_owner_sees_it_and_nobody_sees_it_for_chats_in_the_trash(
     assert alices.get(f"/c/{uuid4()}/usage/").status_code == 404
     Conversation.objects.update(trashed_at=timezone.now())
     assert alices.get(path).status_code == 404
+
+
+def test_a_cost_without_fees_for_searches_is_at_least(
+    alices: Client, sky: Conversation, connected: Upstream
+) -> None:
+    searched = TokenUsage(10, 20, 30, extra_fees=2)
+    cost(sky, connected, searched, dollars=0.5)
+    page = page_text(alices, sky)
+    assert "Cost At least $0.50" in page
+    assert "leaves out the provider's fees for searches and tools in 1 reply." in page
+    assert "unknown" not in page
+    cost(sky, connected, TokenUsage(1, 2, 3, extra_fees=1))
+    assert "for searches and tools in 1 reply." in page_text(alices, sky)  # its cost is unknown

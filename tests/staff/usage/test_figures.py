@@ -43,6 +43,8 @@ def test_a_partly_unknown_figure_is_compared_as_far_as_it_is_known() -> None:
 
 def test_an_unknown_cost_is_not_zero() -> None:
     unknown = figures(unpriced=1, booked=2)
+    assert figures(cost=3, with_fees=1, booked=2).is_partial("cost")
+    assert not figures(cost=3, with_fees=1, booked=2).is_partial("tokens")
     assert unknown.figure("cost") is None
     assert unknown.of("cost") == 0
     assert figures(cost=3, unpriced=1, booked=2).figure("cost") == 3

@@ -406,3 +406,15 @@ def test_people_do_not_see_their_usage_by_preset(alices: Client, alice: User) ->
     page = page_text(alices, "/usage/me/?by=preset")
     assert "By </span>Preset" not in page
     assert "By </span>Model" in page
+
+
+def test_a_cost_without_fees_for_searches_is_at_least(olives: Client, alice: User) -> None:
+    book(alice, 300, cost=1_000_000_000)
+    assert "at least" not in page_text(olives)
+    book(alice, 300, cost=1_000_000_000, extra_fees=2)
+    page = page_text(olives)
+    assert "<small>at least</small>&#32;$2.00" in page
+    assert "The cost leaves out the provider's fees for searches and tools in 1 reply." in page
+    assert "The cost is unknown" not in page
+    row = next(iter(table(olives, "/usage/?by=model").values()))
+    assert (row["cost_usd"], row["unpriced"], row["with_fees"]) == ("2.000000000", "0", "1")

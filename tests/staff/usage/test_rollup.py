@@ -61,6 +61,7 @@ def added_up(
             cost=row.cost or 0,
             estimated_cost=(row.cost or 0) * is_estimated,
             unpriced=row.cost is None,
+            with_fees=row.cost is not None and (row.extra_fees or 0) > 0,
             complete=row.ending == "complete",
             stopped=row.ending in ("stopped", "abandoned"),
             limited=row.ending
@@ -100,7 +101,7 @@ class Booking:
 
     def row(self, message: UUID, people: dict[str, int], gateways: dict[str, int]) -> Usage:
         names = "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens"
-        names += "cost", "first_token_ms", "duration_ms"  # type: ignore[assignment]
+        names += "cost", "first_token_ms", "duration_ms", "extra_fees"  # type: ignore[assignment]
         moment = datetime(2026, 1, self.day, 12, tzinfo=UTC)
         return Usage(
             message_id=message,
@@ -129,7 +130,7 @@ bookings = st.builds(
     kind=st.sampled_from(["reply", "api", "title"]),
     provenance=st.sampled_from(list(Usage.Provenance)),
     ending=st.sampled_from(list(Ending)),
-    counts=st.tuples(*[count] * 7),
+    counts=st.tuples(*[count] * 8),
 )
 steps = st.one_of(
     st.lists(bookings, min_size=1, max_size=4),

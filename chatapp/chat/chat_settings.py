@@ -185,6 +185,15 @@ def _changes(offered: Mapping[ModelChoice, Upstream], settings: ChatSettings) ->
     ]
 
 
+def _gateway_notes(offered: Mapping[ModelChoice, Upstream]) -> dict[str, str]:
+    """Return what the gateways of these models do with parameters that the panel has fields for."""
+    notes: dict[str, dict[str, None]] = {}
+    for model, upstream in offered.items():
+        for name, sentence in upstream.gateway.notes_on(model.name).items():
+            notes.setdefault(name, {})[sentence] = None
+    return {name: " ".join(sentences) for name, sentences in notes.items()}
+
+
 def _panel(
     request: HttpRequest,
     conversation: Conversation | None,
@@ -207,6 +216,7 @@ def _panel(
     if str(shown) not in names:
         shown = None
     content = settings.for_model(shown)
+    concerned = _offered([shown], request.user) if shown else chosen
     presets = Preset.objects.to_choose(request.user)
     if settings.preset and settings.preset not in presets:
         presets.append(settings.preset)
@@ -219,7 +229,8 @@ def _panel(
         "models": names,
         "shown": str(shown or ""),
         "draft": DraftField.signed(settings.own),
-        "changes": _changes(_offered([shown], request.user) if shown else chosen, settings),
+        "changes": _changes(concerned, settings),
+        "gateway_notes": _gateway_notes(concerned),
         "form": form or SettingsForm.of(content.instructions, content.sent_parameters),
         "composer": conversation is None,
         "is_saved": is_saved,

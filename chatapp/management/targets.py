@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 
 from chatapp.catalogue import endpoint_of
 from chatapp.models import Upstream
-from chatapp.models.platform.upstreams import validate_base_url
+from chatapp.models.platform.upstream_validators import validate_base_url
 from chatapp.upstream.check import model_for_chat
 from chatapp.upstream.client import Endpoint
 

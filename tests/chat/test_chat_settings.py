@@ -522,3 +522,28 @@ def test_a_preset_that_may_only_be_used_leaves_models_no_settings_of_their_own(
     page = bobs.post(f"/c/{turn.conversation.pk}/settings/", fields).text
     assert "settings_of" not in page
     assert ChatSettings.of(turn.conversation).by_model is None
+
+
+def test_the_panel_says_what_the_gateway_does_with_a_parameter(
+    alices: Client, chat: Conversation, gateway: Upstream
+) -> None:
+    path = f"/c/{chat.pk}/settings/"
+    plain = alices.get(path, {"model": f"{gateway.pk}/{MODEL}"}).text
+    assert "ignores" not in plain
+    gateway.base_url = "https://api.deepseek.com/v1"
+    gateway.save()
+    page = parse(alices.get(path, {"model": f"{gateway.pk}/{MODEL}"}).text)
+    field = page.find(id="id_temperature")
+    note = page.find(id=field.attributes["aria-describedby"])
+    assert note.text.strip() == "DeepSeek ignores this while the model thinks."
+    assert "aria-describedby" not in page.find(id="id_seed").attributes
+
+
+def test_the_panel_names_each_gateway_of_several_models(
+    alices: Client, chat: Conversation, gateway: Upstream
+) -> None:
+    urls = {"Deep": "https://api.deepseek.com/v1", "Claude": "https://api.anthropic.com/v1"}
+    others = [Upstream.objects.create(name=name, base_url=url) for name, url in urls.items()]
+    model, *more = (f"{one.pk}/m" for one in others)
+    page = alices.get(f"/c/{chat.pk}/settings/", {"model": model, "others": "\n".join(more)}).text
+    assert "DeepSeek ignores this while the model thinks. Anthropic takes" in page

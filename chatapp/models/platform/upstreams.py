@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Self
 from urllib.parse import urlsplit
 
-from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Exists
@@ -22,11 +21,16 @@ from chatapp.models.accounts.access_rules import (
     server_is_open,
 )
 from chatapp.models.accounts.users import User
-from chatapp.models.platform.addresses import http_parts, names_an_account
+from chatapp.models.platform.concession_settings import ConcessionSettings
 from chatapp.models.platform.context_settings import ContextSettings
 from chatapp.models.platform.image_settings import ImageSettings
 from chatapp.models.platform.parameter_settings import ParameterSettings
 from chatapp.models.platform.tool_servers import ToolServer
+from chatapp.models.platform.upstream_validators import (
+    validate_base_url,
+    validate_offered_models,
+    validate_parameters,
+)
 from chatapp.models.refusals import Refused
 from chatapp.upstream.wire.chat_parameters import (
     FIELDS,
@@ -38,14 +42,13 @@ from chatapp.upstream.wire.chat_parameters import (
     parameter_of,
 )
 from chatapp.upstream.wire.composer_parameters import Controls, controls_for
-from chatapp.upstream.wire.decoder import MAX_CHOICES
 from chatapp.upstream.wire.dialects import (
     AUTO,
     DIALECTS,
-    RESERVED_PARAMETERS,
     RequestOptions,
     spelling_of,
 )
+from chatapp.upstream.wire.gateways import Gateway, gateway_at
 from chatapp.upstream.wire.model_list import ListedModel
 from chatapp.upstream.wire.parameter_rules import (
     Bounded,
@@ -62,33 +65,6 @@ NONE_GIVEN = "You don't have access to any model. Ask your administrator for one
 NOT_OFFERED = "This model is no longer available. Choose another."
 
 
-def validate_base_url(value: str) -> None:
-    """Check a base URL. Django's validator would reject the host names of private networks."""
-    parts = http_parts(value)
-    if parts is None or parts.query or parts.fragment:
-        raise ValidationError("That isn't a valid base URL. Example: https://host/v1")
-    if names_an_account(parts):
-        raise ValidationError("The URL is visible to staff. Put any secret into the API key.")
-
-
-def validate_parameters(value: object) -> None:
-    if not isinstance(value, dict):
-        raise ValidationError('That isn\'t a JSON object. Example: {"temperature": 0.2}')
-    if ours := RESERVED_PARAMETERS & value.keys():
-        raise ValidationError(f"The app sets {', '.join(sorted(ours))} itself. Remove it here.")
-    if "n" in value and value["n"] not in range(1, MAX_CHOICES + 1):
-        raise ValidationError(f"n must be a number from 1 to {MAX_CHOICES}.")
-
-
-def validate_offered_models(value: str) -> None:
-    for line in value.splitlines():
-        model, has_name, name = (part.strip() for part in line.partition("="))
-        if has_name and (not name or len(model.split()) != 1):
-            raise ValidationError(
-                f"“{line.strip()[:80]}” isn't a model and its name. Example: gpt-4o = The quick one"
-            )
-
-
 @dataclass(frozen=True)
 class ModelChoice:
     """A model that a person chose."""
@@ -101,7 +77,7 @@ class ModelChoice:
         return f"{self.upstream}/{self.name}"
 
 
-class Upstream(ImageSettings, ContextSettings, ParameterSettings):
+class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSettings):
     """A server that speaks `POST {base_url}/chat/completions`, and the key it wants."""
 
     name = models.CharField(max_length=100)
@@ -310,6 +286,11 @@ class Upstream(ImageSettings, ContextSettings, ParameterSettings):
         return replace(spelling, output=tuple(dict.fromkeys((*used, *spelling.output))))
 
     @property
+    def gateway(self) -> Gateway:
+        """The public gateway at its address, as far as the app knows it."""
+        return _gateway_at(self.base_url)
+
+    @property
     def is_demo(self) -> bool:
         return self.from_environment and self.name == DEMO
 
@@ -382,6 +363,11 @@ _ALL_ENABLED = Query(
 @lru_cache(maxsize=64)  # each chat page asks once per model
 def _spelling_at(base_url: str, dialect: str) -> Spelling:
     return spelling_of(dialect, urlsplit(base_url).hostname or "")
+
+
+@lru_cache(maxsize=64)
+def _gateway_at(base_url: str) -> Gateway:
+    return gateway_at(urlsplit(base_url).hostname or "")
 
 
 @lru_cache(maxsize=64)  # each thread page asks once per reply

@@ -8,7 +8,7 @@ from django.forms import BoundField
 
 from chatapp.models import Upstream
 from chatapp.models.accounts.access_rules import MAX_MODEL_LENGTH
-from chatapp.models.platform.upstreams import validate_offered_models
+from chatapp.models.platform.upstream_validators import validate_offered_models
 from chatapp.staff.admin.stored_json import StoredJSONField
 from chatapp.staff.admin.upstreams import UpstreamForm
 from chatapp.staff.people.forms import GivenForm

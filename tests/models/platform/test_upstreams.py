@@ -1,9 +1,11 @@
 """Upstreams: encrypted keys, offered models, and the upstream from the environment."""
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import connection
 
 from chatapp.models import ModelChoice, Refused, Upstream
+from chatapp.models.platform.upstream_validators import validate_offered_models
 
 pytestmark = pytest.mark.django_db
 
@@ -78,3 +80,9 @@ def test_an_unreadable_key_is_reported(gateway: Upstream) -> None:
         cursor.execute("UPDATE chatapp_upstream SET api_key = 'gAAAAunreadable'")
     with pytest.raises(Refused, match="SECRET_KEY has changed"):
         Upstream.offering(ModelChoice(gateway.pk, "any"), 0)
+
+
+def test_an_id_that_cannot_be_stored_is_not_offered() -> None:
+    validate_offered_models("x" * 200 + " = Long")
+    with pytest.raises(ValidationError, match="longer than 200 characters"):
+        validate_offered_models("m\n" + "x" * 201 + " = Long")

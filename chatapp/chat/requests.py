@@ -27,7 +27,6 @@ from chatapp.models import (
 )
 from chatapp.models.conversations.turns import tool_servers
 from chatapp.realtime.generation import shown_request
-from chatapp.realtime.worker import worker
 
 YOUR_MESSAGE = "(your next message)"
 NOT_READABLE = (
@@ -132,7 +131,7 @@ def _request_of(turn: Turn, request: HttpRequest, model: ModelChoice | None = No
     assert isinstance(request.user, User)
     if turn.asked_with and not turn.asked_with.is_readable(request.user):
         return Shown(model, problem=NOT_READABLE)
-    body = async_to_sync(shown_request)(turn, worker().unsupported)
+    body = async_to_sync(shown_request)(turn)
     return Shown(model, json.dumps(body, ensure_ascii=False, indent=2))
 
 

@@ -8,7 +8,6 @@ from django.test import Client
 from chatapp.documents import Document, LeftOut, Picture, PlacedPicture
 from chatapp.models import Attachment, ModelChoice, Prompt, Upstream, User
 from chatapp.realtime.generation.requests import history_taken
-from chatapp.realtime.generation.unsupported import Unsupported
 from chatapp.rendering.fragments.words import about_file
 from chatapp.upstream.wire.content import PICTURE_LEFT_OUT, ImagePart
 from chatapp.upstream.wire.history import History
@@ -85,7 +84,7 @@ def test_a_model_without_images_reads_that_they_are_left_out(
 ) -> None:
     history = history_of(alice, connected, attachment)
     connected.model_images = {MODEL: False}
-    taken = history_taken(history, connected, MODEL, Unsupported())
+    taken = history_taken(history, connected, MODEL)
     [message] = taken.messages
     texts = texts_and_images(message["content"])
     assert texts[1] == texts[3] == PICTURE_LEFT_OUT
@@ -97,7 +96,7 @@ def test_other_models_get_the_pictures(
     alice: User, connected: Upstream, attachment: Attachment
 ) -> None:
     history = history_of(alice, connected, attachment)
-    assert history_taken(history, connected, MODEL, Unsupported()) is history
+    assert history_taken(history, connected, MODEL) is history
     assert [one.width for one in history.images] == [40, 50]
     assert not history.has_own_images
 

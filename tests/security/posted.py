@@ -44,6 +44,7 @@ from chatapp.models import (
 )
 from chatapp.models.library.sharing import Level
 from chatapp.staff.retention.forms import seal
+from chatapp.upstream.wire.concessions import Concession
 from tests.conftest import PASSWORD
 from tests.security.house import House
 from tests.support.stored import end, reply_of
@@ -151,6 +152,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         **{"model": "one", "provider_1": "{spare}", "model_1": "two"},
     },
     "settings/models/<int:pk>/contexts/": {"model": "one"},
+    "settings/models/<int:pk>/concessions/": {"model": "one", "concession": "tools"},
     "settings/models/<int:pk>/": {"names": "two", "to": "groups", "groups": "{group}"},
     "settings/tools/new/": TOOL_SERVER,
     "settings/tools/<int:pk>/": TOOL_SERVER,
@@ -306,6 +308,9 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
     "retention/": lambda house: house.objects.update(seal=seal(Retention(30, None, None))),
     "settings/models/<int:pk>/contexts/": lambda house: Upstream.remember_context_refusal(
         int(str(house.objects["upstream"])), "one", 8192
+    ),
+    "settings/models/<int:pk>/concessions/": lambda house: Upstream.remember_concessions(
+        int(str(house.objects["upstream"])), "one", [Concession.TOOLS]
     ),
     "settings/models/<int:pk>/images/": lambda house: Upstream.remember_image_refusal(
         int(str(house.objects["upstream"])), "one"

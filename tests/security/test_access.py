@@ -178,6 +178,7 @@ TABLE = {
     "settings/models/<int:pk>/parameters/refusals/": POSTED,
     "settings/models/<int:pk>/fallbacks/": STAFFS_ROOM,
     "settings/models/<int:pk>/contexts/": POSTED,
+    "settings/models/<int:pk>/concessions/": POSTED,
     "settings/models/<int:pk>/dismiss/": POSTED,
     "settings/models/<int:pk>/off/": POSTED,
     "settings/models/<int:pk>/delete/": STAFFS_ROOM,

@@ -199,6 +199,7 @@ ACTIONS = {
     ),
     "settings/models/<int:pk>/fallbacks/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/contexts/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
+    "settings/models/<int:pk>/concessions/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/dismiss/": Gates(ADMINISTRATOR, NOTHING),  # but in the session
     "settings/models/<int:pk>/off/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
     "settings/models/<int:pk>/delete/": Gates(ADMINISTRATOR, "upstream.deleted", PASSWORD),

@@ -117,6 +117,7 @@ NOT_THEIRS = {
     "Upstream model_images image_refusals": "ids of models",
     "Upstream model_parameters parameter_refusals": "the house's, and names of fields",
     "Upstream model_contexts context_refusals": "ids of models",
+    "Upstream model_concessions": "ids of models, and words of ours",
     "Usage price": "numbers",
     "Usage upstream_name model": "what was used, counted as nobody's",
     "User password avatar_version": "hashes",

@@ -18,6 +18,7 @@ from chatapp.models.conversations.api_chats import ApiChat
 from chatapp.models.conversations.failed_models import FailedModel
 from chatapp.models.conversations.takeovers import TOO_LONG
 from chatapp.models.platform.upstream_failures import UpstreamFailure
+from chatapp.realtime.generation.identifiers import identifiers_for
 from chatapp.realtime.generation.unsaved import OF_REPLIES
 from chatapp.upstream.wire.chat_parameters import output_limit_in
 from chatapp.upstream.wire.dialects import RequestOptions
@@ -119,6 +120,7 @@ class ApiRequest:
             parameters["tool_choice"] = self.asked.tool_choice
         if self.asked.choices > 1:
             parameters["n"] = self.asked.choices
+        parameters |= identifiers_for(self.upstream, self.model, self.asked.person)
         return RequestOptions(self.asked.tools, parameters)
 
     def check(self) -> None:

@@ -12,6 +12,5 @@ from chatapp.realtime.generation.flush_rate import FlushRate
 from chatapp.realtime.generation.generation import Generation
 from chatapp.realtime.generation.requests import shown_request
 from chatapp.realtime.generation.storing import stored
-from chatapp.realtime.generation.unsupported import Unsupported
 
-__all__ = ["FlushRate", "Generation", "Unsupported", "shown_request", "stored"]
+__all__ = ["FlushRate", "Generation", "shown_request", "stored"]

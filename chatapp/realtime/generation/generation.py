@@ -20,7 +20,6 @@ from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.flush_rate import FlushRate
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
 from chatapp.realtime.generation.storing import stored
-from chatapp.realtime.generation.unsupported import Unsupported
 from chatapp.realtime.generation.writer import Writer
 from chatapp.realtime.journal import Segment
 from chatapp.realtime.viewers import Audience, Showing
@@ -53,7 +52,6 @@ class Generation:
         turn: Turn,
         client: UpstreamClient,
         pace: FlushRate,
-        unsupported: Unsupported,
         showing: Showing,
         journal: Segment,
         unended: set[UUID],
@@ -73,7 +71,7 @@ class Generation:
         self._unended = unended
         self.session_key = session_key
         budget = BudgetGuard(turn.reservation, partial(self.stop, Ending.OVER_BUDGET))
-        self.writer = Writer(turn, client, self.live, self._frames, unsupported, journal, budget)
+        self.writer = Writer(turn, client, self.live, self._frames, journal, budget)
         self._is_retry = turn.is_retry
         self._writing: asyncio.Task[None] | None = None
         self._stopped_as: Ending | None = None
@@ -252,6 +250,9 @@ class Generation:
             Upstream.remember_image_refusal(writer.upstream.pk, message.model)
         for upstream, model, fields in writer.refused_fields:
             Upstream.remember_refusals(upstream, model, fields)
+        if not writer.reply.error:
+            for upstream, model, concession in writer.learned:
+                Upstream.remember_concessions(upstream, model, [concession])
         if writer.refused_context and (error := message.upstream_error):
             Upstream.remember_context_refusal(
                 writer.upstream.pk, message.model, error.context_tokens

@@ -9,12 +9,14 @@ from chatapp.catalogue import endpoint_of, takes_images
 from chatapp.models import ToolServer, Turn, Upstream
 from chatapp.models.conversations.turns import tool_servers
 from chatapp.models.library.presets import CLOCK
-from chatapp.realtime.generation.unsupported import Unsupported
+from chatapp.realtime.generation.identifiers import identifiers_for
 from chatapp.tools import CLOCK as CLOCK_TOOL
 from chatapp.tools import shared_registry
+from chatapp.upstream.wire.concessions import Concession, as_taken
 from chatapp.upstream.wire.content import ImagePart, is_parts
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
 from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.tool_schemas import has_keywords, without_keywords
 
 KEY_REMOVED = "(key removed)"
 
@@ -24,7 +26,7 @@ TOOLS, REASONING = "tools", "reasoning"
 
 
 async def options_of(
-    turn: Turn, unsupported: Unsupported, servers: Sequence[ToolServer] | None
+    turn: Turn, servers: Sequence[ToolServer] | None
 ) -> tuple[RequestOptions, str]:
     """Return the tools and parameters of a request of this turn, and what they had to concede.
 
@@ -34,7 +36,8 @@ async def options_of(
     """
     upstream, model, tools = turn.reply.upstream, turn.reply.model, []
     assert upstream
-    if upstream.offers_tools and (upstream.pk, model) not in unsupported.tools:
+    made = upstream.concessions_to(model)
+    if upstream.offers_tools and Concession.TOOLS not in made:
         person = turn.conversation.user_id
         if servers is None:
             read = database_sync_to_async(tool_servers)
@@ -44,27 +47,42 @@ async def options_of(
             has_clock = has_clock and turn.asked_with.offers(CLOCK)
         offered = await shared_registry().tools(servers, has_clock=has_clock, person=person)
         tools = [tool.as_request() for tool in offered]
+        if Concession.SCHEMA_KEYWORDS in made or upstream.gateway.refuses_schema_keywords:
+            tools = [without_keywords(tool) for tool in tools]
     wanted, conceded = turn.parameters, ""
-    if tools and (upstream.pk, model) in unsupported.tools_with_effort:
+    if tools and Concession.TOOLS_WITH_EFFORT in made:
         effort = wanted.get(EFFORT)
         is_clock = all(tool.name == CLOCK_TOOL.name for tool in offered)
         if effort is None and not is_clock:
             wanted, conceded = {**wanted, EFFORT: NO_EFFORT}, REASONING
         elif effort != NO_EFFORT:
             tools, conceded = [], TOOLS
-    return RequestOptions(tools, upstream.parameters_for(model, wanted)), conceded
+    named = identifiers_for(upstream, model, turn.conversation.user_id, turn.conversation.pk)
+    return RequestOptions(tools, upstream.parameters_for(model, wanted) | named), conceded
 
 
-def history_taken(
-    history: History, upstream: Upstream, model: str, unsupported: Unsupported
-) -> History:
+def history_taken(history: History, upstream: Upstream, model: str) -> History:
     """Return the history as a model takes it."""
     if history.images and takes_images(upstream, model) is False:
         history = history.without_pictures_in_text()
-    return unsupported.as_taken((upstream.pk, model), history)
+    return as_taken(history, upstream.concessions_to(model))
 
 
-async def shown_request(turn: Turn, unsupported: Unsupported) -> dict[str, object]:
+def possible_concessions(
+    history: History, options: RequestOptions, has_parts: bool
+) -> set[Concession]:
+    """Return the concessions that would change a request."""
+    applies = {
+        Concession.TOOLS: bool(options.tools),
+        Concession.SCHEMA_KEYWORDS: any(map(has_keywords, options.tools)),
+        Concession.SYSTEM: history.has_system,
+        Concession.PARTS: has_parts,
+        Concession.BARE_CALLS: history.has_bare_calls,
+    }
+    return {concession for concession, does_apply in applies.items() if does_apply}
+
+
+async def shown_request(turn: Turn) -> dict[str, object]:
     """Return the body of the turn's request for people to look at.
 
     Images have a placeholder in place of their bytes. The upstream's key can't be in a body, unless
@@ -72,8 +90,8 @@ async def shown_request(turn: Turn, unsupported: Unsupported) -> dict[str, objec
     """
     reply = turn.reply
     assert reply.upstream
-    history = history_taken(turn.history, reply.upstream, reply.model, unsupported)
-    options, _ = await options_of(turn, unsupported, turn.tool_servers)
+    history = history_taken(turn.history, reply.upstream, reply.model)
+    options, _ = await options_of(turn, turn.tool_servers)
     endpoint = endpoint_of(reply.upstream)
     messages = [_with_placeholders(message) for message in history.messages]
     body = endpoint.request_body(reply.model, messages, options)

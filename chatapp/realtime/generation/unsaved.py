@@ -12,6 +12,7 @@ from chatapp.models.billing.budget_accounts import settle
 from chatapp.models.billing.reservations import Reservation
 from chatapp.models.conversations.costs import Cost
 from chatapp.realtime.generation.budget_guard import BudgetGuard
+from chatapp.realtime.generation.identifiers import identifiers_for
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import PromptSize
@@ -23,10 +24,10 @@ from chatapp.upstream.wire.reply import Reply
 OF_REPLIES = ("n", "logprobs", "top_logprobs")
 
 
-def plain_options(upstream: Upstream) -> RequestOptions:
-    """Return what an administrator set for all requests, for one plain answer."""
+def plain_options(upstream: Upstream, model: str, person: int) -> RequestOptions:
+    """Return what an administrator set for all requests, for one plain answer to a person."""
     sent = {name: one for name, one in upstream.parameters.items() if name not in OF_REPLIES}
-    return RequestOptions([], sent)
+    return RequestOptions([], sent | identifiers_for(upstream, model, person))
 
 
 class UnsavedAnswer:

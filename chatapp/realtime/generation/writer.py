@@ -20,15 +20,15 @@ from chatapp.realtime.generation.budget_guard import BudgetGuard
 from chatapp.realtime.generation.fallback import Fallbacks
 from chatapp.realtime.generation.frame_scheduler import FrameScheduler
 from chatapp.realtime.generation.images import with_images
-from chatapp.realtime.generation.requests import history_taken, options_of
+from chatapp.realtime.generation.requests import history_taken, options_of, possible_concessions
 from chatapp.realtime.generation.retries import RequestFailed, with_retries
 from chatapp.realtime.generation.tool_runs import ToolRuns
-from chatapp.realtime.generation.unsupported import Model, Unsupported
 from chatapp.realtime.journal import Segment
 from chatapp.rendering.fragments import LiveReply
 from chatapp.tools import Tool
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.chat_parameters import names_of, value_of
+from chatapp.upstream.wire.concessions import Concession, concession_for
 from chatapp.upstream.wire.content import has_parts, texts_joined
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
@@ -66,7 +66,6 @@ class Writer:
         client: UpstreamClient,
         live: LiveReply,
         frames: FrameScheduler,
-        unsupported: Unsupported,
         journal: Segment,
         budget: BudgetGuard,
     ) -> None:
@@ -78,6 +77,8 @@ class Writer:
         self.refused_images = False
         # What models refused of requests, by the primary key of the upstream and the model.
         self.refused_fields: list[tuple[int, str, Collection[str]]] = []
+        # What was learned of models in the same way.
+        self.learned: list[tuple[int, str, Concession]] = []
         self._turn = turn
         self.refused_context = False
         self.person = turn.conversation.user_id
@@ -92,7 +93,6 @@ class Writer:
         self._client = client
         self._live = live
         self._frames = frames
-        self._unsupported = unsupported
         self._started_at = time.monotonic()
         self._thinking_since: float | None = None
         self._is_streaming = False
@@ -170,7 +170,7 @@ class Writer:
         self.others = [Reply(choice) for choice in range(1, options.choices)]
         await self._read_stream(options)
         error = self.reply.error
-        if error and options.tools and self._unsupported.learn_of_effort(self._model, error):
+        if error and options.tools and self._learns_of_effort(error):
             await self._ask()
             return
         refusal = refusal_of(error, self._sent_parameters) if error else None
@@ -184,12 +184,7 @@ class Writer:
             return
         if error is None:
             raise RequestFailed(None)
-        sent = {
-            "tools": bool(options.tools),
-            "system": self._sent.has_system,
-            "parts": self._sent_parts,
-            "bare_calls": self._sent.has_bare_calls,
-        }
+        possible = possible_concessions(self._sent, options, self._sent_parts)
         if self._sent.images and (error.refuses_images or error.refuses_parts):
             self.refused_images = True
             self.upstream.learn_image_refusal(self.message.model)
@@ -203,10 +198,22 @@ class Writer:
             value = value_of(names[0], self._turn.parameters) if refusal.of_value else ""
             kind = ErrorKind.NO_PARAMETER
             self.reply.error = replace(error, kind=kind, param=" ".join(names), code=value)
-        elif self._unsupported.learn(self._model, error, **sent):
+        elif concession := concession_for(error, possible):
+            self._concede(concession)
             await self._ask()
         else:
             raise RequestFailed(error)
+
+    def _learns_of_effort(self, error: UpstreamError) -> bool:
+        """Learn of a refusal of tools together with reasoning; return whether it is news."""
+        if Concession.TOOLS_WITH_EFFORT in self._conceded or not error.refuses_tools_with_effort:
+            return False
+        self._concede(Concession.TOOLS_WITH_EFFORT)
+        return True
+
+    def _concede(self, concession: Concession) -> None:
+        self.upstream.learn_concession(self.message.model, concession)
+        self.learned.append((self.upstream.pk, self.message.model, concession))
 
     async def _fall_back(self, error: UpstreamError | None) -> bool:
         """Go on with a fallback of the model that failed; return whether there is one.
@@ -235,7 +242,7 @@ class Writer:
     async def _options(self) -> RequestOptions:
         # Those of the turn serve the first request only; they may have changed by the next.
         servers, self._tool_servers = self._tool_servers, None
-        options, conceded = await options_of(self._turn, self._unsupported, servers)
+        options, conceded = await options_of(self._turn, servers)
         if conceded:
             extras = self.message.earlier_extras
             self.message.earlier_extras = replace(extras, conceded=conceded)
@@ -283,7 +290,7 @@ class Writer:
 
     async def _messages(self, history: History) -> Sequence[ChatMessage]:
         """Return what is sent. Raises `OSError` if a file can't be read."""
-        if self._model in self._unsupported.parts and not history.images:
+        if Concession.PARTS in self._conceded and not history.images:
             self._sent_parts = False
             return texts_joined(history.messages)
         self._sent_parts = has_parts(history.messages)
@@ -380,13 +387,12 @@ class Writer:
         return [ToolRun.of(call) for call in self.reply.tool_calls]
 
     @property
-    def _model(self) -> Model:
-        return self.upstream.pk, self.message.model
+    def _conceded(self) -> Collection[str]:
+        return self.upstream.concessions_to(self.message.model)
 
     @property
     def _sent(self) -> History:
-        model = self.message.model
-        return history_taken(self._history, self.upstream, model, self._unsupported)
+        return history_taken(self._history, self.upstream, self.message.model)
 
     @property
     def _choices(self) -> list[Reply]:

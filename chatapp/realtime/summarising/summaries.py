@@ -198,7 +198,8 @@ class Summaries:
 
 async def _read(running: RunningSummary, history: History, answer: UnsavedAnswer) -> None:
     upstream, model = running.planned.upstream, running.planned.model
-    asked = answer.ask(upstream, model, history, plain_options(upstream))
+    options = plain_options(upstream, model, running.user_id)
+    asked = answer.ask(upstream, model, history, options)
     async with aclosing(asked) as batches:
         async for _ in batches:
             running.reply = answer.reply

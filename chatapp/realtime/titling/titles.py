@@ -151,7 +151,8 @@ class Titles:
     ) -> Reply:
         """Return the model's answer. Its usage is recorded even if it fails or is cancelled."""
         answer = UnsavedAnswer(self._client, reservation)
-        asked = answer.ask(upstream, model, untitled.history, plain_options(upstream))
+        options = plain_options(upstream, model, untitled.conversation.user_id)
+        asked = answer.ask(upstream, model, untitled.history, options)
         try:
             async with asyncio.timeout(SECONDS), aclosing(asked) as batches:
                 async for _ in batches:

@@ -30,7 +30,7 @@ from chatapp.realtime.cluster.messages import (
     TurnBegan,
 )
 from chatapp.realtime.completions import Completions
-from chatapp.realtime.generation import Generation, Unsupported, stored
+from chatapp.realtime.generation import Generation, stored
 from chatapp.realtime.journal import Journal, Segment
 from chatapp.realtime.readers import Readers
 from chatapp.realtime.summarising import Summaries
@@ -102,7 +102,6 @@ class Worker:
         self._heartbeat = heartbeat
         self._journal: Journal | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # set when the first viewer connects
-        self.unsupported = Unsupported()
         self._writing = Tasks()
         self._upkeep = Tasks()
 
@@ -142,7 +141,6 @@ class Worker:
             turn,
             self.client,
             self.replies.pace,
-            self.unsupported,
             showing,
             self._journal.open(turn.reply.pk) if self._journal else Segment.off(),
             unended,

@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from chatapp.staff.upstream_setup import fallbacks, parameter_views, views
+from chatapp.staff.upstream_setup import concessions, fallbacks, parameter_views, views
 
 MOVED = RedirectView.as_view(url="/settings/models/%(rest)s", http_method_names=["get", "head"])
 
@@ -30,6 +30,11 @@ urlpatterns = [
         "settings/models/<int:pk>/parameters/refusals/",
         parameter_views.forget_refusal,
         name="forget-parameter-refusal",
+    ),
+    path(
+        "settings/models/<int:pk>/concessions/",
+        concessions.forget,
+        name="forget-concession",
     ),
     path("settings/models/<int:pk>/fallbacks/", fallbacks.fallbacks, name="upstream-fallbacks"),
     path(

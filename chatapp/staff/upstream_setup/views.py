@@ -35,6 +35,7 @@ from chatapp.realtime.worker import worker
 from chatapp.staff.admin.secret_forms import state_of_secret
 from chatapp.staff.admin.upstreams import switch_demo_off, taken_along_by
 from chatapp.staff.people.log import record
+from chatapp.staff.upstream_setup.concessions import lessons_of
 from chatapp.staff.upstream_setup.correction import corrected
 from chatapp.staff.upstream_setup.failing import dismiss
 from chatapp.staff.upstream_setup.forms import AddressForm, ModelForm, OfferForm, RequestsForm
@@ -301,6 +302,7 @@ def _offer_page(request: HttpRequest, upstream: Upstream, **context: Any) -> Htt
         "listed": {model.id: model for model in found.models},
         "health": health,
         "days": DAYS,
+        "lessons": lessons_of(upstream),
         "fallbacks": Fallback.objects.by_model(upstream),
         "tool_servers": ToolServer.objects.filter(enabled=True),
         "key": state_of_secret(upstream.api_key, upstream.secret_problem),

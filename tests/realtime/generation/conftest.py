@@ -10,7 +10,7 @@ from channels.db import database_sync_to_async
 
 from chatapp.models import ModelChoice, Prompt, ToolServer, Turn, Upstream, User
 from chatapp.models.conversations.branch_history import BranchHistory
-from chatapp.realtime.generation import FlushRate, Generation, Unsupported
+from chatapp.realtime.generation import FlushRate, Generation
 from chatapp.realtime.journal import Segment
 from chatapp.realtime.viewers import Showing
 from chatapp.tools import registry
@@ -27,7 +27,6 @@ class Desk:
     alice: User
     upstream: Upstream
     client: UpstreamClient
-    unsupported: Unsupported = field(default_factory=Unsupported)
     showing: Showing = field(default_factory=Showing)
 
     async def ask(self) -> Turn:
@@ -47,7 +46,6 @@ class Desk:
             turn,
             self.client,
             FlushRate(),
-            self.unsupported,
             self.showing,
             Segment.off(),
             {turn.reply.pk},

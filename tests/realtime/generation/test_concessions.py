@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
-from chatapp.models import Conversation, ToolServer
+from chatapp.models import Conversation, ToolServer, Upstream
 from chatapp.models.conversations.chat_settings import ChatSettings
+from chatapp.models.platform import upstreams
+from chatapp.upstream.wire.concessions import Concession
+from chatapp.upstream.wire.gateways import gateway_at
 from tests.realtime.generation.replies import saved
 from tests.support.fake_upstream import FakeUpstream, answer
 from tests.support.tab import Tab
@@ -71,3 +74,71 @@ async def test_reasoning_gives_way_to_the_tools_of_a_server(
     await tab.ask()
     assert WITHOUT_REASONING in " ".join(unescape(await tab.until_ended()).split())
     assert asked(upstream) == [(True, None), (True, "none")]
+
+
+UNKNOWN_KEYWORD = (
+    'Invalid JSON payload received. Unknown name "$schema" at '
+    "'tools[0].function_declarations[0].parameters': Cannot find field."
+)
+
+
+def keywords(upstream: FakeUpstream) -> list[bool]:
+    """Return whether the tools of each request had keywords that Google refuses."""
+    tools = [request.body.get("tools") for request in upstream.chat_requests]
+    return ["$schema" in str(one) or "additionalProperties" in str(one) for one in tools]
+
+
+async def test_keywords_of_schemas_are_left_out_once_a_model_has_refused_them(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream, workshop: ToolServer
+) -> None:
+    upstream.fail(400, {"error": {"message": UNKNOWN_KEYWORD}})
+    for _ in range(2):
+        upstream.script(*answer("Hello."))
+        await tab.ask()
+        await tab.until_ended()
+    assert keywords(upstream) == [True, False, False]
+    assert all("tools" in request.body for request in upstream.chat_requests)
+    await connected.arefresh_from_db()
+    [made] = connected.concessions_at.values()
+    assert [*made] == [Concession.SCHEMA_KEYWORDS]
+
+
+async def test_a_gateway_that_refuses_keywords_is_never_sent_them(
+    tab: Tab,
+    upstream: FakeUpstream,
+    workshop: ToolServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(upstreams, "_gateway_at", lambda _: gateway_at("aiplatform.googleapis.com"))
+    await tab.ask()
+    await tab.until_ended()
+    assert keywords(upstream) == [False]
+
+
+async def test_what_is_forgotten_is_sent_again(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    refuse_tools = {"error": {"message": "this model does not support tools"}}
+    upstream.fail(400, refuse_tools)
+    upstream.script(*answer("Hello."))
+    await tab.ask()
+    await tab.until_ended()
+    await connected.arefresh_from_db()
+    [model] = connected.concessions_at
+    await database_sync_to_async(Upstream.forget_concession)(connected.pk, model, Concession.TOOLS)
+    upstream.script(*answer("Hello."))
+    await tab.ask()
+    await tab.until_ended()
+    assert [had_tools for had_tools, _ in asked(upstream)] == [True, False, True]
+
+
+async def test_nothing_is_remembered_of_a_reply_that_failed_anyway(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    upstream.fail(400, {"error": {"message": "this model does not support tools"}})
+    upstream.fail(400, {"error": {"message": "it does not support tools, or anything else"}})
+    await tab.ask()
+    await tab.until_ended()
+    assert [had_tools for had_tools, _ in asked(upstream)] == [True, False]
+    await connected.arefresh_from_db()
+    assert not connected.concessions_at

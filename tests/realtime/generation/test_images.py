@@ -18,6 +18,7 @@ from chatapp.models.files import storage
 from chatapp.realtime.generation import images
 from chatapp.realtime.generation.images import EncodedImages, scaled, with_images
 from chatapp.rendering.fragments.endings import notice_of
+from chatapp.upstream.wire.concessions import Concession
 from chatapp.upstream.wire.content import EncodedPart, ImagePart, text_part
 from chatapp.upstream.wire.history import NO_ANSWER, History
 from tests.realtime.generation.conftest import Desk
@@ -245,7 +246,8 @@ async def test_a_model_that_takes_only_texts_is_sent_the_parts_as_one(
 async def test_a_model_that_takes_only_texts_is_never_sent_a_prompt_without_its_images(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
-    desk.unsupported.parts.add((desk.upstream.pk, "m"))
+    remember = database_sync_to_async(Upstream.remember_concessions)
+    await remember(desk.upstream.pk, "m", [Concession.PARTS])
     upstream.default = answer()
     await run(desk, asking(stored(png(4, 4), 4, 4)))
     assert isinstance(upstream.chat_requests[0].body["messages"][0]["content"], list)

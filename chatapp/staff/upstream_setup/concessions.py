@@ -1,0 +1,91 @@
+"""What was learned from refusals of an upstream's models: the list of it, and forgetting it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from chatapp.accounts.confirmation import ask_to_confirm, is_confirmed
+from chatapp.accounts.staff import administrators_only
+from chatapp.models import Upstream
+from chatapp.staff.people.log import record
+from chatapp.upstream.wire.concessions import Concession
+
+# What follows a model's id in the list.
+WORDS: Mapping[Concession, str] = MappingProxyType(
+    {
+        Concession.TOOLS: "refused tools, so none are offered to it",
+        Concession.SYSTEM: "refused a system message, so instructions are sent in the first prompt",
+        Concession.PARTS: "refused a list of parts, so documents and prompt are sent as one text",
+        Concession.BARE_CALLS: "refused tool calls without reasoning, so calls of other models are "
+        "sent with empty reasoning",
+        Concession.TOOLS_WITH_EFFORT: "refused tools together with reasoning, so it gets tools "
+        "only without reasoning",
+        Concession.SCHEMA_KEYWORDS: "refused keywords in the schemas of tools, so $schema and "
+        "additionalProperties are left out",
+    }
+)
+USAGE_OPTION = "usage_option"  # is learned of the whole upstream
+OF_USAGE_OPTION = "The provider refused stream_options, so it isn't asked to report usage."
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What was learned of a model, or of the whole upstream, and when if that is known."""
+
+    concession: str
+    words: str
+    model: str = ""
+    at: datetime | None = None
+
+
+def lessons_of(upstream: Upstream) -> list[Lesson]:
+    """Return what was learned of an upstream and its models, by model."""
+    return [*_lessons(upstream)]
+
+
+@require_POST
+@administrators_only
+def forget(request: HttpRequest, pk: int) -> HttpResponse:
+    """Forget what was learned of a model, or of all if the request names none."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("upstream-offer", args=[pk]))
+    model, concession = request.POST.get("model", ""), request.POST.get("concession", "")
+    with transaction.atomic():
+        upstream = get_object_or_404(Upstream.objects.select_for_update(), pk=pk)
+        before = lessons_of(upstream)
+        forgotten = [
+            one
+            for one in before
+            if not (model or concession) or (one.model, one.concession) == (model, concession)
+        ]
+        if forgotten:
+            _forget(upstream, forgotten)
+            values = {"learned": [f"{one.model} {one.words}".strip() for one in forgotten]}
+            record(request, "upstream.changed", upstream, before=values, after={"learned": []})
+    messages.success(request, "Forgotten. Requests are sent as before it was learned.")
+    return redirect("upstream-offer", pk)
+
+
+def _lessons(upstream: Upstream) -> Iterator[Lesson]:
+    if not upstream.takes_usage_option:
+        yield Lesson(USAGE_OPTION, OF_USAGE_OPTION)
+    for model, made in upstream.concessions_at.items():
+        for concession, at in made.items():
+            yield Lesson(concession, WORDS[concession], model, at)
+
+
+def _forget(upstream: Upstream, lessons: list[Lesson]) -> None:
+    for one in lessons:
+        if one.concession == USAGE_OPTION:
+            upstream.takes_usage_option = True
+            upstream.save(update_fields=["takes_usage_option"])
+        else:
+            Upstream.forget_concession(upstream.pk, one.model, one.concession)

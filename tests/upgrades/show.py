@@ -60,7 +60,7 @@ TABLES: dict[str, str] = {
     "Upstream": (
         "name base_url api_key enabled offered_models dialect parameters offers_tools offers_clock "
         "drains_stopped silence_seconds model_names model_descriptions position image_side "
-        "model_parameters"
+        "model_parameters model_concessions"
     ),
     "AccessRule": "upstream model tool_server groups",
     "ToolServer": "name transport url command enabled asks_first always_asks unasked_tools",

@@ -84,7 +84,7 @@ GATEWAYS = (
     Gateway(
         "Google",
         (r"generativelanguage\.googleapis\.com", r"([a-z0-9-]+-)?aiplatform\.googleapis\.com"),
-        "https://github.com/FuzzAnything/PromptFuzz/issues/42",
+        "https://ai.google.dev/gemini-api/docs/openai",
         (Remark("refuses this", ("web_search",)),),
         refuses_schema_keywords=True,
     ),

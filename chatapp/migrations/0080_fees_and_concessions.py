@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0077_servers_switched_off'),
+        ('chatapp', '0079_avatars'),
     ]
 
     operations = [

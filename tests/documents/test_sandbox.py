@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from bench.documents import office
 from chatapp import documents
 from chatapp.documents import Limits, answers, reading, refusals
 from tests.documents import files
@@ -44,6 +45,7 @@ os._exit(0)
 """
 
 
+ILLUSTRATED = ("charts", "equations", "pictures with descriptions")
 Attack = Callable[..., str]
 
 
@@ -66,6 +68,7 @@ def attack(sandboxed: Reader, monkeypatch: pytest.MonkeyPatch) -> Attack:
         (files.powerpoint(), "words.pptx"),
         (files.excel(), "words.xlsx"),
         (files.opendocument("text", "<text:p>Words</text:p>"), "words.odt"),
+        *((case.content, "") for case in office.cases() if case.name in ILLUSTRATED),
         (files.image("PNG"), "words.png"),
     ],
 )

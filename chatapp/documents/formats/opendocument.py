@@ -1,6 +1,6 @@
-"""OpenDocument text and presentations (ODF 1.3): headings, lists, tables, notes and slides.
+"""OpenDocument text, presentations and drawings (ODF 1.3).
 
-Spreadsheets are read by `spreadsheet`.
+Spreadsheets are read by `spreadsheet`. What a slide takes from its master is not read.
 """
 
 from xml.etree.ElementTree import Element
@@ -8,21 +8,24 @@ from xml.etree.ElementTree import Element
 from chatapp.documents import refusals
 from chatapp.documents.results import Document, Limits
 
-from . import markdown
+from . import markdown, marks
 from .archive import Archive
-from .pages import Pages
-from .xml import attribute, child, descendants, local, parsed
+from .illustrated_pages import IllustratedPages
+from .opendocument_blocks import BlockReader
+from .opendocument_file import File
+from .opendocument_inline import PAGE_END
+from .opendocument_styles import headers_and_footers
+from .xml import attribute, child, descendants, parsed
 
 KIND = "OpenDocument"
 PREFIX = "application/vnd.oasis.opendocument."
-TEXTS = {f"{PREFIX}text", f"{PREFIX}text-template"}
+TEXTS = {f"{PREFIX}text{kind}" for kind in ("", "-template", "-master", "-web")}
 SPREADSHEETS = {f"{PREFIX}spreadsheet", f"{PREFIX}spreadsheet-template"}
 PRESENTATIONS = {f"{PREFIX}presentation", f"{PREFIX}presentation-template"}
-KINDS = TEXTS | SPREADSHEETS | PRESENTATIONS
+DRAWINGS = {f"{PREFIX}graphics", f"{PREFIX}graphics-template"}
+KINDS = TEXTS | SPREADSHEETS | PRESENTATIONS | DRAWINGS
 MANIFEST = "META-INF/manifest.xml"
-PAGE_END = "\f"  # XML cannot contain this character
-LEFT_OUT = {"tracked-changes", "annotation", "forms", "sequence-decls", "note-citation", "settings"}
-MAX_REPEATED = 1_000  # cells and spaces
+FOOTERS = {"use-header-name": "header-decl", "use-footer-name": "footer-decl"}
 
 
 def check_encryption(archive: Archive) -> None:
@@ -34,104 +37,66 @@ def check_encryption(archive: Archive) -> None:
 
 
 def read(archive: Archive, media_type: str, limits: Limits) -> Document:
-    body = child(parsed(archive.part("content.xml")), "body")
-    if media_type in PRESENTATIONS:
-        slides = list(descendants(body, "page")) if body is not None else []
-        texts, unit = [_blocks(slide) for slide in slides], "Slide"
-    else:
-        whole = _blocks(body) if body is not None else ""
-        texts = [page for page in whole.split(PAGE_END) if page.strip()]
-        unit = "Page" if len(texts) > 1 else ""
-    pages = Pages(limits, unit or "Page")
+    content = parsed(archive.part("content.xml"))
+    body = child(content, "body")
+    has_slides = media_type not in TEXTS
+    pages = IllustratedPages(limits, "Slide" if media_type in PRESENTATIONS else "Page")
+    file = File(archive, content, pages, has_slides)
+    slides = list(descendants(body, "page")) if has_slides and body is not None else []
+    pages.expect(len(slides))
+    texts = _slides(file, slides) if has_slides else _pages(file, body)
     pages.expect(len(texts))
     for text in texts:
         pages.add(text)
-    return Document(media_type, KIND, unit, pages.whole(KIND))
+    unit = "Slide" if media_type in PRESENTATIONS else "Page" if len(texts) > 1 else ""
+    whole = pages.whole(KIND)
+    return Document(media_type, KIND, unit, whole, pages.pictures, pages.left_out)
 
 
-def _blocks(element: Element) -> str:
-    blocks = (_block(each) for each in element)
-    return "\n\n".join(block for block in blocks if block)
+def _pages(file: File, body: Element | None) -> list[str]:
+    blocks = [BlockReader(file).blocks(body)] if body is not None else []
+    headers, footers = _headers_and_footers(file)
+    blocks = [*headers, *blocks, *footers, *file.notes, *map(marks.written, file.comments.values())]
+    for _ in descendants(body, "deletion") if body is not None else ():
+        file.deletions += 1
+    if file.deletions:
+        file.pages.leave_out("tracked deletion", file.deletions)
+        blocks.append(marks.deletions(file.deletions))
+    whole = "\n\n".join(block for block in blocks if block)
+    return [page for page in whole.split(PAGE_END) if page.strip()]
 
 
-def _block(element: Element) -> str:
-    match local(element):
-        case "h":
-            level = attribute(element, "outline-level")
-            text = _text(element)
-            ends = PAGE_END * text.count(PAGE_END)
-            return ends + markdown.heading(text, int(level) if level.isdecimal() else 1)
-        case "p":
-            return _text(element).strip(" \n")
-        case "list":
-            return "\n".join(_items(element, 0))
-        case "table":
-            return markdown.table(_rows(element))
-        case "soft-page-break":
-            return PAGE_END
-        case "notes":
-            return f"Notes:\n\n{said}" if (said := _blocks(element)) else ""
-        case name if name in LEFT_OUT:
-            return ""
-    return _blocks(element)
+def _headers_and_footers(file: File) -> tuple[list[str], list[str]]:
+    """Return those of the master pages in use, each once."""
+    reader = BlockReader(file, repeats_on_pages=True)
+    texts: dict[str, None] = {}
+    used = file.styles.master_pages() | {"Standard"}
+    for kind, element in headers_and_footers(file.style_root, used):
+        text = markdown.flat(reader.blocks(element).replace(PAGE_END, ""))
+        if markdown.has_words(text):
+            texts[f"[{kind}: {text}]"] = None
+    headers = [text for text in texts if text.startswith("[Header")]
+    return headers, [text for text in texts if text not in headers]
 
 
-def _items(list_: Element, level: int) -> list[str]:
-    lines = []
-    for item in list_:
-        own: list[str] = []
-        for each in item:
-            if local(each) == "list":
-                lines += [markdown.item(" ".join(own), level)] if own else []
-                own = []
-                lines += _items(each, level + 1)
-            elif text := _block(each):
-                own.append(text)
-        lines += [markdown.item(" ".join(own), level)] if own else []
-    return lines
+def _slides(file: File, slides: list[Element]) -> list[str]:
+    """Return the slides. Footers that are on several come once."""
+    seen: set[str] = set()
+    texts = []
+    for slide in slides:
+        blocks = [BlockReader(file).slide(slide)]
+        for attribute_name, declaration in FOOTERS.items():
+            text = _declared(file, declaration, attribute(slide, attribute_name))
+            if text and text not in seen:
+                seen.add(text)
+                blocks.append(f"[Footer: {text}]")
+        notes, file.notes = file.notes, []
+        texts.append("\n\n".join(block for block in (*blocks, *notes) if block))
+    return texts
 
 
-def _rows(table: Element) -> list[list[str]]:
-    rows = []
-    for row in descendants(table, "table-row", lambda each: local(each) != "table-cell"):
-        cells: list[str] = []
-        for cell in row:
-            text = _blocks(cell).replace(PAGE_END, "")
-            cells += [text] * _repeated(cell, "number-columns-repeated")
-        rows.append(cells)
-    return rows
-
-
-def _repeated(element: Element, name: str) -> int:
-    times = attribute(element, name)
-    return min(int(times), MAX_REPEATED) if times.isdecimal() and len(times) < 10 else 1
-
-
-def _text(element: Element) -> str:
-    parts = [element.text or ""]
-    for each in element:
-        parts += [_inline(each), each.tail or ""]
-    return "".join(parts)
-
-
-def _inline(element: Element) -> str:
-    match local(element):
-        case "s":
-            return " " * _repeated(element, "c")
-        case "tab":
-            return "\t"
-        case "line-break":
-            return "\n"
-        case "soft-page-break":
-            return PAGE_END
-        case "note":
-            return f" [{' '.join(_blocks(element).split())}]"
-        case "a":
-            text, url = _text(element), attribute(element, "href")
-            is_link = url.startswith(("http:", "https:", "mailto:")) and text != url
-            return f"[{text}]({url})" if is_link else text
-        case "p" | "h" | "frame" | "text-box" | "custom-shape":
-            return f"\n{_text(element)}\n" if local(element) in "ph" else _text(element)
-        case name if name in LEFT_OUT:
-            return ""
-    return _text(element)
+def _declared(file: File, kind: str, name: str) -> str:
+    if not name:
+        return ""
+    found = (each for each in descendants(file.content, kind) if attribute(each, "name") == name)
+    return " ".join("".join(each.itertext()) for each in found)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath
+from urllib.parse import unquote
 
 from .archive import Archive
 from .xml import children, parsed
@@ -24,6 +25,7 @@ def relationships(archive: Archive, part: str = "") -> dict[str, Relationship]:
         target, is_external = each.get("Target", ""), each.get("TargetMode") == "External"
         if not is_external:
             target = normpath(join("/", dirname(part), target)).lstrip("/")
+            target = target if target in archive else unquote(target)
         kind = each.get("Type", "").rpartition("/")[2]
         found[each.get("Id", "")] = Relationship(kind, target, is_external)
     return found
@@ -31,11 +33,12 @@ def relationships(archive: Archive, part: str = "") -> dict[str, Relationship]:
 
 def related(archive: Archive, part: str, kind: str) -> str:
     """Return the name of the related part of a kind that is in the archive, or an empty string."""
-    return next(
-        (
-            each.target
-            for each in relationships(archive, part).values()
-            if each.kind == kind and each.target in archive
-        ),
-        "",
-    )
+    return next(iter(all_related(archive, part, kind)), "")
+
+
+def all_related(archive: Archive, part: str, kind: str) -> list[str]:
+    return [
+        each.target
+        for each in relationships(archive, part).values()
+        if each.kind == kind and not each.is_external and each.target in archive
+    ]

@@ -1,4 +1,4 @@
-"""Which paragraphs of a Word file are headings and items of lists."""
+"""Which paragraphs of a Word file are headings and items of lists, and which runs are hidden."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from xml.etree.ElementTree import Element
 
 from .archive import Archive
 from .relationships import related
-from .xml import attribute, child, children, parsed
+from .word_numbering import MAX_LEVEL, Numbering
+from .xml import attribute, child, children, number, parsed
 
 HEADING = re.compile(r"heading ([1-9])")
 NESTED_LIST = re.compile(r"list (?:bullet|number) ([2-9])")
@@ -16,7 +17,7 @@ MAX_INHERITED = 20  # styles based on styles
 @dataclass(frozen=True)
 class Style:
     heading: int = 0  # its level, from 1
-    marker: str = ""  # of an item: "-" or "1."
+    marker: str = ""  # before an item or a heading: "-" or a number as Word shows it
     level: int = 0  # of an item, from 0
     begins_page: bool = False
 
@@ -27,25 +28,30 @@ class Styles:
     def __init__(self, archive: Archive, main: str) -> None:
         styles = _related(archive, main, "styles")
         self._styles = {attribute(each, "styleId"): each for each in children(styles, "style")}
-        numbering = _related(archive, main, "numbering")
-        abstract = {
-            attribute(each, "abstractNumId"): each for each in children(numbering, "abstractNum")
-        }
-        self._numberings = {
-            attribute(each, "numId"): abstract.get(_value(child(each, "abstractNumId")))
-            for each in children(numbering, "num")
-        }
+        self._numbering = Numbering(_related(archive, main, "numbering"), self._styles)
         self._known: dict[str, list[Element]] = {}
 
-    def of(self, paragraph: Element) -> Style:
+    def next(self, paragraph: Element) -> Style:
+        """Return the style of the next paragraph of the file, whose number is counted."""
         own = child(paragraph, "pPr")
         chain = self._chain(_value(child(own, "pStyle")))
         properties = [own, *(child(style, "pPr") for style in chain)]
-        begins_page = child(own, "pageBreakBefore") is not None
+        begins_page = is_on(_first(properties, "pageBreakBefore"))
+        marker, depth = self._marker(properties, chain)
         if level := _heading(chain, properties):
-            return Style(heading=level, begins_page=begins_page)
-        marker, depth = self._numbering(properties)
+            return Style(level, marker.removeprefix("-"), begins_page=begins_page)
         return Style(marker=marker, level=depth or _nesting(chain), begins_page=begins_page)
+
+    def has(self, run: Element, name: str) -> bool:
+        """Return whether a run has a property that is on or off, such as `vanish`."""
+        return is_on(self.run_property(run, name))
+
+    def run_property(self, run: Element, name: str) -> Element | None:
+        own = child(run, "rPr")
+        if own is None:
+            return None
+        chain = self._chain(_value(child(own, "rStyle")))
+        return _first([own, *(child(style, "rPr") for style in chain)], name)
 
     def _chain(self, style_id: str) -> list[Element]:
         """Return a style and those that it is based on."""
@@ -58,20 +64,19 @@ class Styles:
             self._known[style_id] = chain
         return self._known[style_id]
 
-    def _numbering(self, properties: list[Element | None]) -> tuple[str, int]:
-        numbering = next(
-            (found for each in properties if (found := child(each, "numPr")) is not None), None
-        )
-        number = _value(child(numbering, "numId"))
-        abstract = self._numberings.get(number)
-        if number in ("", "0") or abstract is None:
+    def _marker(self, properties: list[Element | None], chain: list[Element]) -> tuple[str, int]:
+        """Return what stands before a paragraph that is numbered, and its level."""
+        numberings = [child(each, "numPr") for each in properties]
+        key = _value(_first(numberings, "numId"))
+        if key in ("", "0"):
             return "", 0
-        level = _value(child(numbering, "ilvl")) or "0"
-        for each in children(abstract, "lvl"):
-            if attribute(each, "ilvl") == level:
-                is_bullet = _value(child(each, "numFmt")) in ("bullet", "none")
-                return "-" if is_bullet else "1.", int(level) if level.isdecimal() else 0
-        return "-", 0
+        if (stated := _first(numberings, "ilvl")) is not None:
+            level = number(_value(stated), 0, MAX_LEVEL)
+        else:
+            style_ids = ["", *(attribute(style, "styleId") for style in chain)]
+            holder = next(i for i, each in enumerate(numberings) if each is not None)
+            level = self._numbering.level_of_style(key, style_ids[holder])
+        return self._numbering.next_marker(key, level), level
 
 
 def _heading(chain: list[Element], properties: list[Element | None]) -> int:
@@ -101,3 +106,13 @@ def _related(archive: Archive, main: str, kind: str) -> Element | None:
 
 def _value(element: Element | None) -> str:
     return attribute(element, "val") if element is not None else ""
+
+
+def _first(elements: list[Element | None], name: str) -> Element | None:
+    """Return the child of this name of the first element that has one."""
+    found = (child(each, name) for each in elements)
+    return next((each for each in found if each is not None), None)
+
+
+def is_on(element: Element | None) -> bool:
+    return element is not None and _value(element) not in ("0", "false", "off")

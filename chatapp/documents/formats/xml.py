@@ -5,11 +5,15 @@ Names are compared without their namespaces, because Office files come with two 
 
 from collections.abc import Callable, Iterator
 from typing import NoReturn
-from xml.etree.ElementTree import Element, XMLParser
+from xml.etree.ElementTree import Element, ParseError, XMLParser
 from xml.parsers import expat
+from zipfile import BadZipFile
 
 from chatapp.documents import refusals
+from chatapp.documents.results import Unreadable
 
+# What reading a part raises if it is missing, damaged or hostile.
+BROKEN = (Unreadable, ParseError, expat.ExpatError, BadZipFile, ValueError)
 MAX_DEPTH = 200  # the readers recurse
 
 
@@ -59,6 +63,14 @@ def attribute(element: Element, name: str) -> str:
     if (value := element.get(name)) is not None:
         return value
     return next((v for key, v in element.items() if key.rpartition("}")[2] == name), "")
+
+
+def number(text: str, least: int, most: int, default: int = 0) -> int:
+    """Return the number that an attribute says, within bounds."""
+    digits = text.strip().removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
+        return default
+    return min(max(int(text), least), most)
 
 
 def child(element: Element | None, *path: str) -> Element | None:

@@ -9,6 +9,7 @@ from chatapp.documents.results import Document, Limits
 from . import opendocument, presentation, spreadsheet, word
 from .archive import Archive
 from .relationships import related
+from .xml import local, parsed
 
 
 def read(file: BinaryIO, limits: Limits) -> Document:
@@ -25,6 +26,12 @@ def read(file: BinaryIO, limits: Limits) -> Document:
         return presentation.read(archive, main, limits)
     if main.startswith("xl/"):
         return spreadsheet.read(file, spreadsheet.EXCEL, limits)
+    # Most programs, but not all, name the folders so.
+    root = local(parsed(archive.part(main))) if main.endswith(".xml") else ""
+    if root == "document":
+        return word.read(archive, main, limits)
+    if root == "presentation":
+        return presentation.read(archive, main, limits)
     raise refusals.unknown_kind() if main else refusals.archive()
 
 

@@ -2,7 +2,7 @@
 
 from .results import ReadableLater, Unreadable
 
-READABLE = "Attach a PDF, an image, an Office document or a text file instead."
+READABLE = "Attach a PDF, an image, an Office document, a mail, an e-book or a text file instead."
 
 
 def empty() -> Unreadable:
@@ -49,6 +49,10 @@ def declares_entities() -> Unreadable:
 
 def too_many_pages(count: int, limit: int, unit: str) -> Unreadable:
     return Unreadable(f"This file has {count:,} {unit.lower()}s. At most {limit:,} can be read.")
+
+
+def too_many_parts(limit: int) -> Unreadable:
+    return Unreadable(f"This mail has more than {limit:,} parts, the limit for a mail.")
 
 
 def too_many_characters(limit: int) -> Unreadable:

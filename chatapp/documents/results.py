@@ -19,7 +19,7 @@ class Limits:
 # What can be left out of a file, in the singular; people read it with a count: "3 pictures".
 LEFT_OUT = (
     *("picture", "page", "frame", "attachment", "comment", "hidden row", "hidden column"),
-    *("tracked deletion", "chart value", "equation"),
+    *("tracked deletion", "chart value", "equation", "script"),
 )
 
 

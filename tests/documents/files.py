@@ -1,5 +1,6 @@
 """Makes small files of each kind."""
 
+import base64
 import datetime
 import io
 import zipfile
@@ -138,3 +139,59 @@ def with_part(package: bytes, name: str, content: str | bytes) -> bytes:
 def part(package: bytes, name: str) -> str:
     with zipfile.ZipFile(io.BytesIO(package)) as archive:
         return archive.read(name).decode()
+
+
+# 64 × 32 pixels, white with a red square at the top left, which Pillow cannot encode.
+HEIC = base64.b64decode(
+    "AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAX1tZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAA"
+    "AAAAACJpbG9jAAAAAERAAAEAAQAAAAABoQABAAAAAAAAAC8AAAAjaWluZgAAAAAAAQAAABVpbmZlAgAAAAABAABodmMxAAAA"
+    "AA5waXRtAAAAAAABAAAA/WlwcnAAAADdaXBjbwAAAHZodmNDAQNwAAAAkAAAAAAAHvAA/P34+AAADwNgAAEAGEABDAH//wNw"
+    "AAADAJAAAAMAAAMAHroCQGEAAQAqQgEBA3AAAAMAkAAAAwAAAwAeoCCBBZbq5Ka5uAhoMCAAAAMDIAAAAwAhYgABAAZEAcFz"
+    "wIkAAAATY29scm5jbHgAAQANAAaAAAAAFGlzcGUAAAAAAAAAQAAAAEAAAAAoY2xhcAAAAEAAAAABAAAAIAAAAAEAAAAAAAAA"
+    "Av///+AAAAACAAAAEHBpeGkAAAAAAwgICAAAABhpcG1hAAAAAAAAAAEAAQWBAgMFhAAAADdtZGF0AAAAKygBrxmA94SFN//i"
+    "Mr/mIF/ron5Z9tYmurWv9kuscfEYhjAh78o5uy0CSuA="
+)
+
+
+def animation(format_: str, colours: Sequence[str]) -> bytes:
+    file = io.BytesIO()
+    first, *others = [Image.new("RGB", (40, 30), colour) for colour in colours]
+    first.save(file, format_, save_all=True, append_images=others)
+    return file.getvalue()
+
+
+def data_page(picture: bytes, *descriptions: str) -> str:
+    """A web page that has a picture in it, once for each description."""
+    data = base64.b64encode(picture).decode()
+    pictures = (f'<img src="data:image/png;base64,{data}" alt="{each}">' for each in descriptions)
+    return f"<!doctype html><p>{' '.join(pictures)}</p>"
+
+
+EPUB_CONTAINER = (
+    '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+    '<rootfile full-path="OEBPS/content.opf"/></rootfiles></container>'
+)
+
+
+def book(chapters: dict[str, str], **parts: str | bytes) -> bytes:
+    """A book, whose chapters are read in the opposite order."""
+    items = "".join(
+        f'<item id="i{i}" href="text/{name.replace(" ", "%20")}"'
+        ' media-type="application/xhtml+xml"/>'
+        for i, name in enumerate(chapters)
+    )
+    spine = "".join(f'<itemref idref="i{i}"/>' for i in reversed(range(len(chapters))))
+    package = (
+        '<package xmlns="http://www.idpf.org/2007/opf"><metadata'
+        ' xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Das Buch</dc:title>'
+        "<dc:creator>Ana</dc:creator><dc:creator>Ben</dc:creator></metadata>"
+        f"<manifest>{items}</manifest><spine>{spine}</spine></package>"
+    )
+    written: dict[str, str | bytes] = {
+        "mimetype": "application/epub+zip",
+        "META-INF/container.xml": EPUB_CONTAINER,
+        "OEBPS/content.opf": package,
+        "OEBPS/img/red.png": image("PNG", (60, 40)),
+    }
+    pages = {f"OEBPS/text/{name}": text for name, text in chapters.items()}
+    return zipped(written | pages | parts)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from chatapp.documents import LeftOut
 from tests.documents import files
 from tests.documents.conftest import Reader
 
@@ -29,6 +30,67 @@ ENCODED = [
 @pytest.mark.parametrize(("text", "encoding"), ENCODED)
 def test_the_encoding_of_a_text_is_found(read: Reader, text: str, encoding: str) -> None:
     assert read.text(text.encode(encoding)) == text.strip()
+
+
+SHORT = [
+    *(
+        (text, encoding)
+        for text in (
+            "会議は三時に始まります。",
+            "東京都千代田区霞が関",
+            "売上,4月,5月\n東京,100,200",
+        )
+        for encoding in ("shift_jis", "euc_jp", "iso2022_jp")
+    ),
+    *(
+        (text, "gb18030")
+        for text in ("会议将于三点开始。", "请查收附件中的合同", "姓名,部门\n王伟,销售部")
+    ),
+    *((text, "big5") for text in ("會議將於三點開始。", "請查收附件中的合約")),
+    *((text, "euc_kr") for text in ("회의는 세 시에 시작합니다.", "이름,부서\n김철수,영업부")),
+    *(("Привет, мир! Всё хорошо", each) for each in ("cp1251", "koi8_r", "cp866", "iso8859_5")),
+    ("Зустріч почнеться після третьої години.", "koi8_u"),
+    ("הפגישה מתחילה בשעה שלוש.", "cp1255"),
+    ("يبدأ الاجتماع في الساعة الثالثة.", "cp1256"),
+    ("การประชุมเริ่มเวลาบ่ายสามโมง", "tis_620"),
+    *(("Das Meeting für März beginnt früh.", each) for each in ("cp1252", "cp850", "mac_roman")),
+    ("La réunion commence à trois heures, d\u2019après Zoé.", "cp1252"),
+    *(("Zażółć gęślą jaźń", each) for each in ("cp1250", "iso8859_2")),
+    ("Schůzka začíná ve tři hodiny odpoledne.", "cp1250"),
+    ("Az ülés három órakor kezdődik.", "cp1250"),
+    ("Bugün hava güneşli ve çok güzel, değil mi?", "cp1254"),
+]
+
+
+@pytest.mark.parametrize(("text", "encoding"), SHORT)
+def test_the_encoding_of_a_short_text_is_found(read: Reader, text: str, encoding: str) -> None:
+    assert read.text(text.encode(encoding)) == text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "encoding"),
+    [
+        ("会議は三時に始まります。", "shift_jis"),
+        ("会議は三時に始まります。", "euc_jp"),
+        ("会议将于三点开始。", "gb18030"),
+    ],
+)
+def test_a_wrong_byte_does_not_change_a_legacy_encoding(
+    read: Reader, sentence: str, encoding: str
+) -> None:
+    lines = [f"{i}. {sentence}".encode(encoding) for i in range(20)]
+    lines[3] += b"\xff"
+    assert read.text(b"\n".join(lines)).count(sentence) >= 19
+
+
+def test_text_with_nul_characters_is_read_and_says_so(read: Reader) -> None:
+    content = b"".join(b"Name %d\0 Town and street of the person\n" % i for i in range(9))
+    assert read.text(content).startswith("Name 0\ufffd Town and street")
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n"])
+def test_any_line_end_is_one_line_end(read: Reader, line_end: str) -> None:
+    assert read.text(line_end.join(("eins", "zwei", "drei")).encode()) == "eins\nzwei\ndrei"
 
 
 def test_a_few_wrong_bytes_do_not_change_the_encoding(read: Reader) -> None:
@@ -72,6 +134,19 @@ def test_a_drawing_is_text_and_never_an_image(read: Reader) -> None:
     document = read.document(svg, "photo.png")
     assert (document.kind, document.media_type) == ("SVG", "text/xml")
     assert document.pages == (svg.decode(),)
+
+
+def test_scripts_of_a_drawing_are_left_out(read: Reader) -> None:
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg">\n<script>alert("</text>")</script>'
+        '<script href="x.js"/><text>Total 42</text>\n<svg:script>x</svg:script></svg>'
+    )
+    document = read.document(svg.encode())
+    (page,) = document.pages
+    assert page.count("[Script left out]") == 3
+    assert "Total 42" in page
+    assert "alert" not in page
+    assert document.left_out == (LeftOut("script", 3),)
 
 
 def test_a_web_page_is_read_as_markdown_whatever_its_name(read: Reader) -> None:
@@ -120,7 +195,7 @@ def test_binary_is_refused_and_the_sentence_names_what_is_read(
 ) -> None:
     assert read.refusal(content, "notes.txt") == (
         "Files of this kind cannot be read."
-        " Attach a PDF, an image, an Office document or a text file instead."
+        " Attach a PDF, an image, an Office document, a mail, an e-book or a text file instead."
     )
 
 
@@ -129,11 +204,6 @@ def test_binary_is_refused_and_the_sentence_names_what_is_read(
     [
         (b"", "This file is empty."),
         (b" \n\t\n", "This file is empty."),
-        (b"{\\rtf1 hello}", "RTF files cannot be read. Save the file as .docx, then attach it."),
-        (
-            b"\x00\x00\x00\x18ftypheic\x00\x00",
-            "HEIC files cannot be read. Save the file as .jpg, then attach it.",
-        ),
         (b"\x1f\x8b\x08 gzip", "Archives are not opened. Attach the files in it one by one."),
         (
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument\0".encode("utf-16-le"),
@@ -152,7 +222,10 @@ def test_binary_is_refused_and_the_sentence_names_what_is_read(
             "is encrypted",
         ),
         (files.zipped({"a.txt": "hello"}), "Archives are not opened."),
-        (files.zipped({"mimetype": "application/epub+zip"}), "Files of this kind cannot be read."),
+        (files.zipped({"mimetype": "application/x-krita"}), "Files of this kind cannot be read."),
+        (files.zipped({"Index/Document.iwa": "x"}), "Apple iWork files cannot be read."),
+        (b"Book".ljust(60, b"\0") + b"BOOKMOBI", "Save the file as .epub"),
+        (b"\x78\x9f\x3e\x22\1\0", "Outlook winmail.dat files cannot be read."),
     ],
 )
 def test_other_files_are_refused_with_what_to_do(read: Reader, content: bytes, said: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 from bench.documents import office
 from chatapp import documents
 from chatapp.documents import Limits, answers, reading, refusals
-from tests.documents import files
+from tests.documents import files, mail_files
 from tests.documents.conftest import Reader
 
 pytestmark = pytest.mark.server
@@ -70,6 +70,22 @@ def attack(sandboxed: Reader, monkeypatch: pytest.MonkeyPatch) -> Attack:
         (files.opendocument("text", "<text:p>Words</text:p>"), "words.odt"),
         *((case.content, "") for case in office.cases() if case.name in ILLUSTRATED),
         (files.image("PNG"), "words.png"),
+        (files.image("BMP"), "words.bmp"),
+        (files.image("AVIF"), "words.avif"),
+        (files.HEIC, "words.heic"),
+        (files.animation("TIFF", ["red", "blue"]), "words.tif"),
+        (files.image("MPO"), "words.mpo"),
+        (files.data_page(files.image("PNG", (60, 40)), "box").encode(), "words.html"),
+        (b'{"nbformat": 4, "cells": [{"cell_type": "raw", "source": "Words"}]}', "words.ipynb"),
+        (b"{\\rtf1\\ansi\\ansicpg932 Words \\'89\\'ef\\u-10179?\\u-8704?}", "words.rtf"),
+        (files.book({"a.xhtml": "<html><p>Words</p></html>"}), "words.epub"),
+        (mail_files.mail("Wörter 会議", Subject="März").as_bytes(), "words.eml"),
+        (mail_files.with_all_kinds(), "words.eml"),
+        (mail_files.outlook(mail_files.OUTLOOK, mail_files.SENT_AT), "words.msg"),
+        *(
+            ("Совещание начнётся. 会議".encode(encoding, "replace"), "words.txt")
+            for encoding in ("cp1251", "koi8_r", "cp866", "shift_jis", "euc_jp", "gb18030", "big5")
+        ),
     ],
 )
 def test_the_sandbox_reads_each_format_as_this_process_does(

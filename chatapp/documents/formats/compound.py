@@ -1,9 +1,14 @@
-"""Old Office files, which are refused, and encrypted new ones, which come in the same container."""
+"""Mails of Outlook; old Office files and encrypted new ones, which are refused.
 
-from typing import BinaryIO, NoReturn
+All of them come in the same container.
+"""
+
+from typing import BinaryIO
 
 from chatapp.documents import refusals
-from chatapp.documents.results import Limits
+from chatapp.documents.results import Document, Limits
+
+from . import outlook
 
 DIRECTORY_BYTES = 2**24  # where the names of its parts are looked for
 OUTDATED = {
@@ -12,11 +17,16 @@ OUTDATED = {
     "Workbook": ("Old Excel (.xls)", ".xlsx"),
     "Book": ("Old Excel (.xls)", ".xlsx"),
 }
-NAMES = {part: f"{part}\0".encode("utf-16-le") for part in ("EncryptedPackage", *OUTDATED)}
+NAMES = {
+    part: f"{part}\0".encode("utf-16-le")
+    for part in ("EncryptedPackage", outlook.PROPERTIES, *OUTDATED)
+}
 
 
-def read(file: BinaryIO, limits: Limits) -> NoReturn:
+def read(file: BinaryIO, limits: Limits) -> Document:
     content = file.read(DIRECTORY_BYTES)
+    if NAMES[outlook.PROPERTIES] in content:
+        return outlook.read(content + file.read(), limits)
     if NAMES["EncryptedPackage"] in content:
         raise refusals.encrypted("Office")
     for part, (kind, extension) in OUTDATED.items():

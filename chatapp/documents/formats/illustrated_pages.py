@@ -4,13 +4,15 @@ import io
 import re
 from hashlib import sha256
 
-from chatapp.documents.results import Limits, Picture, PlacedPicture, Unreadable
+from chatapp.documents.results import Document, Limits, Picture, PlacedPicture, Unreadable
 
 from . import images
 from .pages import NEWLINE_CHARACTERS, Pages, cleaned
 
 # Stands for a picture in a text that is not added yet. XML can't contain it.
 STAND_IN = re.compile("\x1a([0-9]{1,9})\x1a")
+MARK_AT_END = re.compile(r"\[Picture ([0-9]{1,9})(?:: ([^\n]{0,200}))?\]\Z")
+MARK_AGAIN = re.compile(r"\[Picture ([0-9]{1,9}) again\]")
 MAX_DESCRIPTION_LENGTH = 200
 MAX_SIDE_OF_ORNAMENTS = 24  # pixels; bullets and icons
 
@@ -45,6 +47,42 @@ class IllustratedPages(Pages):
         self._pictures[len(self._marks)] = picture
         return self._stand_in(_mark(f"{number}", description))
 
+    def place(self, picture: Picture, description: str = "") -> str:
+        """Take a picture that was read already, such as one of an attachment of a mail."""
+        digest = sha256(picture.data).digest()
+        if known := self._numbers.get(digest):
+            return self._stand_in(f"[Picture {known} again]")
+        number = self._numbers[digest] = len(self._numbers) + 1
+        if not self.room:
+            self.leave_out("picture")
+            return self._stand_in(
+                _mark(
+                    f"{number} is left out: {f'only the first {self._limits.pictures} are sent'}",
+                    description,
+                )
+            )
+        self._pictures[len(self._marks)] = picture
+        return self._stand_in(_mark(f"{number}", description))
+
+    def include(self, document: Document) -> str:
+        """Take the pictures of another document; return its text with what stands for them."""
+        text, numbers = "", dict[str, int]()
+        for index, page in enumerate(document.pages):
+            start = 0
+            for placed in document.pictures:
+                if placed.page == index:
+                    before = page[start : placed.offset]
+                    if mark := MARK_AT_END.search(before):
+                        numbers[mark[1]] = len(self._numbers) + 1
+                        text += before[: mark.start()] + self.place(placed.picture, mark[2] or "")
+                    start = placed.offset
+            text += page[start:] + "\n\n"
+        for left in document.left_out:
+            self.leave_out(left.what, left.count)
+        return MARK_AGAIN.sub(
+            lambda mark: f"[Picture {numbers.get(mark[1], mark[1])} again]", text
+        ).strip("\n")
+
     def add(self, text: str) -> None:
         pieces = STAND_IN.split(text.strip(NEWLINE_CHARACTERS))
         page = cleaned(pieces[0])
@@ -59,13 +97,18 @@ class IllustratedPages(Pages):
     def pictures(self) -> tuple[PlacedPicture, ...]:
         return tuple(self._placed)
 
+    @property
+    def room(self) -> int:
+        """How many more pictures are taken."""
+        return max(self._limits.pictures - len(self._placed) - len(self._pictures), 0)
+
     def _stand_in(self, mark: str) -> str:
         self._marks.append(mark)
         return f"\x1a{len(self._marks) - 1}\x1a"
 
     def _read(self, content: bytes) -> tuple[Picture | None, str]:
         """Return a picture, or None and why it is left out."""
-        if len(self._placed) + len(self._pictures) >= self._limits.pictures:
+        if not self.room:
             return None, f"only the first {self._limits.pictures} are sent"
         try:
             return images.read(io.BytesIO(content), self._limits), ""

@@ -3,16 +3,20 @@
 import io
 from typing import BinaryIO
 
-from PIL import Image, ImageCms
+from PIL import AvifImagePlugin as _avif
+from PIL import Image, ImageChops, ImageCms
 from PIL import MpoImagePlugin as _mpo  # noqa: F401 - photos of phones that hold several
-from PIL import TiffImagePlugin as _tiff  # noqa: F401 - reads EXIF
+from PIL import TiffImagePlugin as _tiff  # noqa: F401 - reads EXIF, too
 from PIL import WebPImagePlugin as _webp  # noqa: F401
 
 from chatapp.documents import refusals
-from chatapp.documents.results import Limits, Picture
+from chatapp.documents.results import LeftOut, Limits, Picture
+
+from . import heif
 
 PNG, JPEG = "PNG", "JPEG"
-FORMATS = (PNG, JPEG, "WEBP", "GIF")
+PHOTOS = (JPEG, "MPO", "HEIF", "AVIF")  # kept as JPEG, without transparency
+FORMATS = (PNG, JPEG, "WEBP", "GIF", "BMP", "AVIF", "TIFF")
 MEDIA_TYPES = {PNG: "image/png", JPEG: "image/jpeg"}
 QUALITY = 88
 MAX_PNG_BYTES = 1_500_000  # a larger one without transparency becomes a JPEG if that is smaller
@@ -28,34 +32,64 @@ TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-SRGB = ImageCms.createProfile("sRGB")
+BRIGHTEST = (2**12 - 1, 2**16 - 1)  # of cameras and scanners with more than 8 bits
+SRGB, LAB = ImageCms.createProfile("sRGB"), ImageCms.createProfile("LAB")
 Image.preinit()  # imports the other plugins, which is not possible in the sandbox
 Image.MAX_IMAGE_PIXELS = None  # `Limits.pixels` is checked instead, before anything is decoded
+_avif.DEFAULT_MAX_THREADS = 1  # that is none but the process's own
 
 
 def read(file: BinaryIO, limits: Limits) -> Picture:
+    return picture(open_image(file.read(), limits), limits)
+
+
+def open_image(content: bytes, limits: Limits) -> Image.Image:
+    """Return the image, not decoded yet if its format allows that. Raises `Unreadable`."""
     try:
-        image = Image.open(file, formats=FORMATS)
+        if heif.is_heif(content):
+            image = heif.decode(content, limits)
+            image.format = "HEIF"
+            return image
+        # In memory, because the TIFF plugin duplicates a file's descriptor.
+        image = Image.open(io.BytesIO(content), formats=FORMATS)
     except (OSError, SyntaxError, ValueError) as error:
         raise refusals.damaged("image") from error
+    check_size(image, limits)
+    return image
+
+
+def check_size(image: Image.Image, limits: Limits) -> None:
     if image.width * image.height > limits.pixels:
         raise refusals.too_many_pixels(image.width, image.height, limits.pixels)
+
+
+def picture(image: Image.Image, limits: Limits) -> Picture:
+    """Return the opened image, or its current frame, encoded again. Raises `Unreadable`."""
     try:
-        return _read(image, limits)
+        return _picture(image, limits)
     except (OSError, SyntaxError, ValueError) as error:
         raise refusals.damaged("image") from error
 
 
-def _read(image: Image.Image, limits: Limits) -> Picture:
-    format_ = JPEG if image.format in (JPEG, "MPO") else PNG
+def _picture(image: Image.Image, limits: Limits) -> Picture:
+    format_ = JPEG if image.format in PHOTOS else PNG
+    left_out = _other_frames(image)
     image.draft(None, (limits.image_side, limits.image_side))  # JPEG decodes to a fraction at once
     profile = image.info.get("icc_profile")
-    turn = TURNS.get(image.getexif().get(ORIENTATION, 1))
+    # libheif turns images itself.
+    turn = TURNS.get(image.getexif().get(ORIENTATION, 1)) if image.format != "HEIF" else None
+    image = _upright_cmyk(image)
+    if image.mode in ("CMYK", "LAB"):
+        image = _in_srgb(image, profile)
     image = _in_srgb(_scaled(_plain(image), limits.image_side), profile)
-    return encoded(image.transpose(turn) if turn is not None else image, limits.image_side, format_)
+    if turn is not None:
+        image = image.transpose(turn)
+    return encoded(image, limits.image_side, format_, left_out)
 
 
-def encoded(image: Image.Image, side: int, format_: str) -> Picture:
+def encoded(
+    image: Image.Image, side: int, format_: str, left_out: tuple[LeftOut, ...] = ()
+) -> Picture:
     """Encode a decoded image; one with transparency as PNG in any case."""
     image = _scaled(_plain(image), side)
     has_alpha = image.mode in ("RGBA", "LA")
@@ -67,21 +101,42 @@ def encoded(image: Image.Image, side: int, format_: str) -> Picture:
         )
     small = _scaled(image, THUMBNAIL_SIDE)
     thumbnail = _bytes(small, PNG if has_alpha else JPEG, THUMBNAIL_QUALITY)
-    return Picture(MEDIA_TYPES[format_], image.width, image.height, data, thumbnail)
+    return Picture(MEDIA_TYPES[format_], image.width, image.height, data, thumbnail, left_out)
+
+
+def _other_frames(image: Image.Image) -> tuple[LeftOut, ...]:
+    """Count the frames of an animation. The others of an MPO are previews and depths."""
+    count = getattr(image, "n_frames", 1) if image.format not in ("MPO", "TIFF") else 1
+    return (LeftOut("frame", count - 1),) if count > 1 else ()
+
+
+def _upright_cmyk(image: Image.Image) -> Image.Image:
+    """Undo Pillow's assumption that every CMYK JPEG is inverted, as Adobe's are."""
+    if image.mode == "CMYK" and image.format in (JPEG, "MPO") and "adobe" not in image.info:
+        return ImageChops.invert(image)
+    return image
 
 
 def _plain(image: Image.Image) -> Image.Image:
     """Return the image in one of the modes L, RGB, LA and RGBA, without metadata."""
     if image.mode.startswith("I;16"):
-        image = image.convert("I").point(lambda value: value / 256).convert("L")
-    if image.mode == "I":
-        image = image.point(lambda value: value / 256).convert("L")
+        image = image.convert("I")
+    if image.mode in ("I", "F"):
+        image = _in_eight_bits(image)
     if image.mode not in ("L", "RGB", "LA", "RGBA"):
         image = image.convert("RGBA" if image.has_transparency_data else "RGB")
     elif "transparency" in image.info:
         image = image.convert("RGBA")
     image.info = {}
     return image
+
+
+def _in_eight_bits(image: Image.Image) -> Image.Image:
+    """Return a grey image of more bits in 8 bits, so that it is not black."""
+    brightest = image.getextrema()[1]
+    assert isinstance(brightest, int | float)
+    scale = next((each for each in BRIGHTEST if brightest <= each), brightest) / 255
+    return image.point(lambda value: value / scale).convert("L")
 
 
 def _scaled(image: Image.Image, side: int) -> Image.Image:
@@ -94,12 +149,13 @@ def _scaled(image: Image.Image, side: int) -> Image.Image:
 
 
 def _in_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
-    """Convert colours from the profile of a camera or screen, because no profile is kept."""
-    if not profile or image.mode not in ("RGB", "RGBA"):
+    """Convert colours from the profile of a camera, screen or printer; no profile is kept."""
+    if image.mode not in ("RGB", "RGBA", "CMYK", "LAB") or not (profile or image.mode == "LAB"):
         return image
     try:
-        source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-        converted = ImageCms.profileToProfile(image, source, SRGB, outputMode=image.mode)
+        source = ImageCms.ImageCmsProfile(io.BytesIO(profile) if profile else LAB)
+        mode = image.mode if image.mode.startswith("RGB") else "RGB"
+        converted = ImageCms.profileToProfile(image, source, SRGB, outputMode=mode)
     except (ImageCms.PyCMSError, OSError, ValueError):  # broken, or of another colour space
         return image
     return converted if converted is not None else image

@@ -1,4 +1,7 @@
-"""Text in any common encoding, as it stands. HTML, which begins like a page, becomes Markdown."""
+"""Text in any common encoding, as it stands. HTML and notebooks become Markdown.
+
+Whether it is one of these is judged by how it begins.
+"""
 
 import re
 from typing import BinaryIO
@@ -6,7 +9,7 @@ from typing import BinaryIO
 from chatapp.documents import refusals
 from chatapp.documents.results import Document, Limits
 
-from . import html
+from . import drawing, html, notebook
 from .encoded_text import decoded
 from .pages import Pages
 
@@ -24,17 +27,27 @@ SVG = re.compile(
 
 
 def read(file: BinaryIO, limits: Limits) -> Document:
+    return read_text(decoded(read_within(file, limits)), limits)
+
+
+def read_within(file: BinaryIO, limits: Limits) -> bytes:
+    """Return the content. Raises `Unreadable` if its text must be longer than the limit."""
     max_bytes = MAX_BYTES_PER_CHARACTER * limits.characters
     content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
         raise refusals.too_many_characters(limits.characters)
-    text = decoded(content)
+    return content
+
+
+def read_text(text: str, limits: Limits) -> Document:
     if WEB_PAGE.match(text):
         return html.read(text, limits)
-    is_drawing = SVG.match(text)
+    if SVG.match(text):
+        return drawing.read(text, limits)
+    if found := notebook.parse(text):
+        return notebook.read(found, limits)
     pages = Pages(limits)
     pages.add(text)
     if pages.are_blank:
         raise refusals.empty()
-    kind, media_type = ("SVG", "text/xml") if is_drawing else ("Text", "text/plain")
-    return Document(media_type, kind, "", pages.whole(kind))
+    return Document("text/plain", "Text", "", pages.whole("Text"))

@@ -1,4 +1,4 @@
-"""Files that are ZIP archives: Word, PowerPoint, Excel and OpenDocument."""
+"""Files that are ZIP archives: Word, PowerPoint, Excel, OpenDocument and EPUB."""
 
 from typing import BinaryIO
 from zipfile import BadZipFile
@@ -6,10 +6,12 @@ from zipfile import BadZipFile
 from chatapp.documents import refusals
 from chatapp.documents.results import Document, Limits
 
-from . import opendocument, presentation, spreadsheet, word
+from . import epub, opendocument, presentation, spreadsheet, word
 from .archive import Archive
 from .relationships import related
 from .xml import local, parsed
+
+IWORK = "Index/Document.iwa"
 
 
 def read(file: BinaryIO, limits: Limits) -> Document:
@@ -18,7 +20,9 @@ def read(file: BinaryIO, limits: Limits) -> Document:
     except BadZipFile as error:
         raise refusals.damaged() from error
     if "mimetype" in archive:
-        return _opendocument(archive, file, limits)
+        return _with_media_type(archive, file, limits)
+    if IWORK in archive:
+        raise refusals.outdated("Apple iWork", ".pdf")
     main = related(archive, "", "officeDocument")
     if main.startswith("word/"):
         return word.read(archive, main, limits)
@@ -35,8 +39,10 @@ def read(file: BinaryIO, limits: Limits) -> Document:
     raise refusals.unknown_kind() if main else refusals.archive()
 
 
-def _opendocument(archive: Archive, file: BinaryIO, limits: Limits) -> Document:
+def _with_media_type(archive: Archive, file: BinaryIO, limits: Limits) -> Document:
     media_type = archive.part("mimetype").decode("ascii", "replace").strip()
+    if media_type == epub.MEDIA_TYPE:
+        return epub.read(archive, limits)
     if media_type not in opendocument.KINDS:
         raise refusals.unknown_kind()
     opendocument.check_encryption(archive)

@@ -25,7 +25,8 @@ BY_LABEL = {
     "PDF": PDF,
     "Word": DOCUMENT,
     "OpenDocument": DOCUMENT,
-    "HTML": DOCUMENT,
+    **dict.fromkeys(("Mail", "Outlook mail", "RTF", "EPUB", "Notebook", "HTML"), DOCUMENT),
+    "TIFF": IMAGE,
     "Markdown": DOCUMENT,
     "CSV": SPREADSHEET,
     "Text": TEXT,
@@ -34,7 +35,7 @@ BY_LABEL = {
 EXTENSIONS = {
     IMAGE: "png jpg jpeg gif webp heic heif avif tif tiff bmp",
     PDF: "pdf",
-    DOCUMENT: "doc docx docm odt ott rtf pages",
+    DOCUMENT: "doc docx docm odt ott rtf epub eml msg mbox pages",
     SPREADSHEET: "xls xlsx xlsm xlsb ods ots numbers",
     PRESENTATION: "ppt pptx pptm odp otp key",
     AUDIO: "mp3 wav m4a aac ogg oga opus flac wma aiff mid midi",

@@ -29,6 +29,8 @@ def test_the_sprite_has_every_icon() -> None:
         ("document", "Excel", "Sheet", file_icons.SPREADSHEET),
         ("document", "CSV", "", file_icons.SPREADSHEET),
         ("document", "PowerPoint", "Slide", file_icons.PRESENTATION),
+        *(("document", label, "", file_icons.DOCUMENT) for label in ("Mail", "RTF", "EPUB")),
+        ("scan", "TIFF", "Page", file_icons.IMAGE),
         ("document", "Text", "", file_icons.TEXT),
         ("document", "Python", "", file_icons.CODE),
     ],

@@ -1,0 +1,55 @@
+"""Reads the files that a mail carries, with the readers of attached files."""
+
+import io
+from dataclasses import replace
+from importlib import import_module
+
+from chatapp.documents import refusals
+from chatapp.documents.labels import labelled
+from chatapp.documents.results import Document, Limits, Picture, Result, Scan, Unreadable
+
+from . import detection
+from .illustrated_pages import IllustratedPages
+
+READERS = ("compound", "images", "mail", "pdf", "plain_text", "rtf", "tiff", "zipped")
+
+
+def import_readers() -> None:
+    """Import all readers, which is not possible in the sandbox."""
+    for name in READERS:
+        import_module(f"{detection.PACKAGE}.{name}")
+
+
+def read(content: bytes, name: str, limits: Limits, pages: IllustratedPages) -> tuple[str, str]:
+    """Return the kind of a file and its text, with its pictures taken by `pages`.
+
+    Raises `Unreadable` if the file is not read.
+    """
+    result = _read(content, name, limits, pages.room)
+    match result:
+        case Document():
+            return result.kind, pages.include(result)
+        case Picture():
+            for left in result.left_out:
+                pages.leave_out(left.what, left.count)
+            return result.media_type.partition("/")[2].upper(), pages.place(result, name)
+        case Scan(kind=kind, pages=pictures, page_count=count):
+            if count > len(pictures):
+                pages.leave_out("page", count - len(pictures))
+            numbered = enumerate(pictures, 1)
+            return kind, "\n".join(pages.place(each, f"Page {i} of {name}") for i, each in numbered)
+
+
+def _read(content: bytes, name: str, limits: Limits, room: int) -> Result:
+    if not content:
+        raise refusals.empty()
+    module = import_module(detection.module_for(content[: detection.HEAD_BYTES]))
+    try:
+        result: Result = module.read(io.BytesIO(content), replace(limits, pictures=max(room, 1)))
+    except MemoryError:
+        raise refusals.too_much_memory() from None
+    except Unreadable:
+        raise
+    except Exception as error:  # hostile files make parsers raise anything
+        raise refusals.damaged() from error
+    return labelled(result, name)

@@ -1,0 +1,147 @@
+"""Mails (RFC 5322 and MIME), and mailboxes with several of them."""
+
+import re
+from collections.abc import Callable, Iterator
+from email import policy
+from email.message import EmailMessage
+from email.parser import BytesParser
+from email.utils import collapse_rfc2231_value
+from typing import BinaryIO, cast
+
+from chatapp.documents import refusals
+from chatapp.documents.results import Document, Limits
+
+from . import attachments, detection
+from .encoded_text import decode_as
+from .illustrated_pages import IllustratedPages
+from .mail_text import FIELDS, Attachment, Body, Mail, MailWriter
+
+KIND, MEDIA_TYPE = "Mail", "message/rfc822"
+MAILBOX_LINE = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
+QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+BODIES = ("text/plain", "text/html")
+MAX_PARTS = 1_000
+
+
+def read(file: BinaryIO, limits: Limits) -> Document:
+    mails = list(_split(file.read()))
+    unit = "Page" if len(mails) > 1 else ""
+    pages = IllustratedPages(limits)
+    pages.expect(len(mails))
+    writer = MailWriter(limits, pages)
+    for content in mails:
+        pages.add(writer.write(parse(content)))
+    return Document(MEDIA_TYPE, KIND, unit, pages.whole(KIND), pages.pictures, pages.left_out)
+
+
+def _split(content: bytes) -> Iterator[bytes]:
+    """Yield the mails of a mailbox (RFC 4155), or the only mail."""
+    content = content.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    if not content.startswith(b"From "):
+        yield content
+        return
+    starts = [
+        match
+        for match in MAILBOX_LINE.finditer(content)
+        if content[: match.start()].endswith((b"\n\n", b"\n\r\n")) or not match.start()
+    ]
+    ends = [match.start() for match in starts[1:]] + [len(content)]
+    for match, end in zip(starts, ends, strict=True):
+        yield QUOTED_FROM.sub(rb"\1", content[match.end() : end])
+
+
+def parse(content: bytes) -> Mail:
+    return _mail(BytesParser(_class=EmailMessage, policy=policy.default).parsebytes(content))
+
+
+def parser_for(content: bytes) -> Callable[[], Mail] | None:
+    """Return what parses the content if it is a mail."""
+    is_mail = detection.is_mail(content[: detection.HEAD_BYTES])
+    return (lambda: parse(content)) if is_mail else None
+
+
+def _mail(message: EmailMessage) -> Mail:
+    fields = {name: _field(message, name) for name in FIELDS}
+    found = _Parts()
+    found.collect(message)
+    return Mail(fields, found.bodies, found.attachments)
+
+
+class _Parts:
+    """The parts of a message: what is its body, and what it carries."""
+
+    def __init__(self) -> None:
+        self.bodies: list[Body] = []
+        self.attachments: list[Attachment] = []
+        self._count = 0
+
+    def collect(self, part: EmailMessage) -> None:
+        self._count += 1
+        if self._count > MAX_PARTS:
+            raise refusals.too_many_parts(MAX_PARTS)
+        if part.is_multipart() and part.get_content_maintype() == "multipart":
+            self._collect_all(part)
+        elif part.get_content_type() == "message/rfc822" and part.is_multipart():
+            self.attachments.append(_attached_mail(part))
+        elif part.get_content_type() in BODIES and not part.is_attachment():
+            self.bodies.append(Body(_text(part), part.get_content_subtype() == "html"))
+        else:
+            self.attachments.append(_attachment(part))
+
+    def _collect_all(self, part: EmailMessage) -> None:
+        before = len(self.bodies)
+        for each in cast(list[EmailMessage], part.get_payload()):
+            self.collect(each)
+        texts = [body for body in self.bodies[before:] if not body.is_page]
+        has_text = any(body.text.strip() for body in texts)
+        if part.get_content_subtype() == "alternative" and has_text:
+            self.bodies[before:] = texts  # the pages say the same
+
+
+def _attached_mail(part: EmailMessage) -> Attachment:
+    (message,) = cast(list[EmailMessage], part.get_payload())[:1]
+    name = _name(part) or _field(message, "Subject")
+    return Attachment(name, "message/rfc822", mail=lambda: _mail(message))
+
+
+def _attachment(part: EmailMessage) -> Attachment:
+    payload = part.get_payload(decode=True)
+    content = payload if isinstance(payload, bytes) else b""
+    content_id = str(part.get("Content-ID", "")).strip().strip("<>")
+    if part.get_content_maintype() == "text" and part.get_content_charset():
+        content = decode_as(content, part.get_content_charset()).encode()
+    media_type = part.get_content_type()
+    return Attachment(_name(part), media_type, content, content_id, parser_for(content))
+
+
+def _text(part: EmailMessage) -> str:
+    payload = part.get_payload(decode=True)
+    return decode_as(payload if isinstance(payload, bytes) else b"", part.get_content_charset())
+
+
+def _name(part: EmailMessage) -> str:
+    name = part.get_param("filename", None, "content-disposition") or part.get_param("name", "")
+    return _readable(collapse_rfc2231_value(cast(str, name or "")))
+
+
+def _field(message: EmailMessage, name: str) -> str:
+    try:
+        value = message.get(name, "")
+    except (ValueError, IndexError, AttributeError, LookupError):  # bugs of the parser of fields
+        value = dict(message.raw_items()).get(name, "")
+    raw = next((str(v) for key, v in message.raw_items() if key.lower() == name.lower()), "")
+    return _readable(raw if _has_raw_bytes(raw) else str(value))
+
+
+def _readable(text: str) -> str:
+    """Return a field in one line. Bytes that are no ASCII, against the standard, are decoded."""
+    if _has_raw_bytes(text):
+        text = decode_as(text.encode("utf-8", "surrogateescape"), "utf-8")
+    return " ".join(text.split())
+
+
+def _has_raw_bytes(text: str) -> bool:
+    return any("\udc80" <= character <= "\udcff" for character in text)
+
+
+attachments.import_readers()

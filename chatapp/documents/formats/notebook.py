@@ -1,0 +1,114 @@
+"""Jupyter notebooks: their cells and outputs as Markdown, with the pictures in their places.
+
+See the description of the format, nbformat 4.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from chatapp.documents.results import Document, Limits
+
+from . import html
+from .illustrated_pages import IllustratedPages
+
+KIND, MEDIA_TYPE = "Notebook", "text/markdown"
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")
+
+
+class Notebook(msgspec.Struct):
+    nbformat: int
+    cells: list[dict[str, Any]]
+    metadata: dict[str, Any] = {}
+
+
+def parse(text: str) -> Notebook | None:
+    """Return the notebook, or None if the text is another one."""
+    if not text.lstrip("\ufeff \t\r\n").startswith("{") or '"nbformat"' not in text:
+        return None
+    try:
+        return msgspec.json.decode(text, type=Notebook)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def read(notebook: Notebook, limits: Limits) -> Document:
+    pages = IllustratedPages(limits)
+    language = notebook.metadata.get("language_info", {})
+    name = language.get("name", "") if isinstance(language, Mapping) else ""
+    texts = (_cell(cell, str(name), pages) for cell in notebook.cells)
+    pages.add("\n\n".join(text for text in texts if text))
+    return Document(MEDIA_TYPE, KIND, "", pages.whole(KIND), pages.pictures, pages.left_out)
+
+
+def _cell(cell: Mapping[str, Any], language: str, pages: IllustratedPages) -> str:
+    source = _joined(cell.get("source")).strip("\n")
+    if cell.get("cell_type") != "code":
+        return _with_attachments(source, cell.get("attachments"), pages)
+    code = f"```{language}\n{source}\n```" if source else ""
+    outputs = cell.get("outputs")
+    texts = [code, *_outputs(outputs if isinstance(outputs, list) else [], pages)]
+    return "\n\n".join(text for text in texts if text)
+
+
+def _with_attachments(source: str, attachments: object, pages: IllustratedPages) -> str:
+    """Put the pictures of a cell of text behind it."""
+    if not isinstance(attachments, Mapping):
+        return source
+    texts = [source]
+    for name, content in attachments.items():
+        texts.append(_picture(content, str(name), pages))
+    return "\n\n".join(text for text in texts if text)
+
+
+def _outputs(outputs: Sequence[object], pages: IllustratedPages) -> Iterator[str]:
+    for output in outputs:
+        if isinstance(output, Mapping) and (text := _output(output, pages).strip("\n")):
+            yield f"Output:\n\n{text}"
+
+
+def _output(output: Mapping[str, Any], pages: IllustratedPages) -> str:
+    if output.get("output_type") == "stream":
+        return _preformatted(_joined(output.get("text")))
+    if output.get("output_type") == "error":
+        return _preformatted(f"{output.get('ename', '')}: {output.get('evalue', '')}")
+    data = output.get("data")
+    if not isinstance(data, Mapping):
+        return ""
+    if picture := _picture(data, "", pages):
+        return picture
+    if markdown := _joined(data.get("text/markdown")) or _joined(data.get("text/latex")):
+        return markdown
+    if page := _joined(data.get("text/html")):
+        return html.to_markdown(page, pages)
+    return _preformatted(_joined(data.get("text/plain")))
+
+
+def _picture(data: object, name: str, pages: IllustratedPages) -> str:
+    if not isinstance(data, Mapping):
+        return ""
+    for media_type in PICTURES:
+        if encoded := _joined(data.get(media_type)):
+            try:
+                return pages.picture(base64.b64decode(encoded), name)
+            except binascii.Error:
+                return pages.picture(b"", name)
+    return ""
+
+
+def _preformatted(text: str) -> str:
+    return f"```\n{text.strip(chr(10))}\n```" if text.strip() else ""
+
+
+def _joined(value: object) -> str:
+    """Return a text that a notebook has as lines, or as a whole."""
+    return (
+        "".join(map(str, value))
+        if isinstance(value, list)
+        else value
+        if isinstance(value, str)
+        else ""
+    )

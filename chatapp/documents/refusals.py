@@ -61,6 +61,12 @@ def too_many_characters(limit: int) -> Unreadable:
     )
 
 
+def too_many_cells(limit: int) -> Unreadable:
+    return Unreadable(
+        f"This spreadsheet has more than {limit:,} cells with a value. Attach a part of it instead."
+    )
+
+
 def too_many_pixels(width: int, height: int, limit: int) -> Unreadable:
     return Unreadable(
         f"This image has {width:,} × {height:,} pixels. At most {limit / 1e6:,.3g} million pixels"

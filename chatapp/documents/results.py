@@ -9,6 +9,7 @@ class Limits:
 
     pages: int = 1_000
     characters: int = 2_000_000
+    cells: int = 1_000_000  # of a spreadsheet; those without a value don't count
     pixels: int = 60_000_000  # of an image before it is scaled down
     image_side: int = 2_048  # pixels of the longest side after it is scaled down
     pictures: int = 20  # of a document: those in its text, or its pages without text
@@ -19,7 +20,7 @@ class Limits:
 # What can be left out of a file, in the singular; people read it with a count: "3 pictures".
 LEFT_OUT = (
     *("picture", "page", "frame", "attachment", "comment", "hidden row", "hidden column"),
-    *("tracked deletion", "chart value", "equation", "script"),
+    *("tracked deletion", "chart", "chart value", "equation", "script", "macro project"),
 )
 
 

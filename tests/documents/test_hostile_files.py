@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatapp.documents import Unreadable
-from tests.documents import files
+from tests.documents import files, spreadsheet_files
 from tests.documents.conftest import Reader
 
 pytestmark = pytest.mark.server
@@ -31,10 +31,25 @@ def test_entities_are_refused(sandboxed: Reader, package: bytes, part: str, doct
     )
 
 
-def test_entities_in_a_sheet_show_nothing(sandboxed: Reader) -> None:
-    sheet = f"{EXTERNAL}<worksheet><sheetData><row><c><v>&a;</v></c></row></sheetData></worksheet>"
+@pytest.mark.parametrize("doctype", [ENTITIES, EXTERNAL])
+def test_entities_in_a_sheet_are_refused(sandboxed: Reader, doctype: str) -> None:
+    sheet = f"{doctype}<worksheet><sheetData><row><c><v>&a;</v></c></row></sheetData></worksheet>"
     hostile = files.with_part(files.excel(), "xl/worksheets/sheet1.xml", sheet)
-    assert "root" not in outcome(sandboxed, hostile)
+    assert "declares a document type" in sandboxed.refusal(hostile)
+    table = (
+        f"{doctype}<x><table><table-row><table-cell><p>&a;</p></table-cell></table-row></table></x>"
+    )
+    hostile = files.with_part(spreadsheet_files.ods(""), "content.xml", table)
+    assert "declares a document type" in sandboxed.refusal(hostile)
+
+
+def test_the_file_that_a_document_type_names_is_not_read(sandboxed: Reader) -> None:
+    doctype = '<!DOCTYPE x SYSTEM "file:///etc/passwd">'
+    sheet = spreadsheet_files.ods_table(spreadsheet_files.ods_row(spreadsheet_files.ods_cell("x")))
+    content = spreadsheet_files.ods(sheet, document_type=doctype)
+    assert sandboxed.text(content) == "# Sheet1\n\n| x |\n| --- |"
+    undeclared = files.part(content, "content.xml").replace(">x<", ">x&amp;y&a;<")
+    assert "root" not in outcome(sandboxed, files.with_part(content, "content.xml", undeclared))
 
 
 def test_entities_in_a_web_page_show_nothing(sandboxed: Reader) -> None:
@@ -81,17 +96,28 @@ def test_deep_html_is_read_or_refused(sandboxed: Reader) -> None:
     outcome(sandboxed, b"<!doctype html>" + b"<div>" * 50_000 + b"hello", seconds=1)
 
 
-def test_a_sheet_that_claims_every_row_and_column_is_trimmed_or_refused(sandboxed: Reader) -> None:
+def test_a_sheet_that_claims_every_row_and_column_costs_what_its_cells_cost(
+    sandboxed: Reader,
+) -> None:
     cells = '<row r="{0}"><c r="{1}{0}"><v>1</v></c></row>'
-    rows = cells.format(1, "A") + cells.format(1_048_576, "XFD")
     space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     sheet = f'<worksheet xmlns="{space}"><dimension ref="A1:XFD1048576"/>'
     sheet += "<sheetData>{}</sheetData></worksheet>"
     part = "xl/worksheets/sheet1.xml"
     claimed = files.with_part(files.excel(), part, sheet.format(cells.format(1, "A")))
     assert sandboxed.document(claimed).pages[0] == "# Sales\n\n| 1 |\n| --- |"
+    rows = cells.format(1, "A") + cells.format(1_048_576, "XFD")
     spread = files.with_part(files.excel(), part, sheet.format(rows))
-    assert "memory" in sandboxed.refusal(spread)
+    shown = sandboxed.document(spread, seconds=1, memory_bytes=300_000_000).pages[0]
+    assert shown == "# Sales\n\nA1: 1\nXFD1048576: 1"
+
+
+@pytest.mark.parametrize("address", ["A0", "XFE1", "A1048577", "AAAA1", "1", "A-1", "Ä1"])
+def test_cells_outside_of_a_sheet_are_refused(reader: Reader, address: str) -> None:
+    number = address.lstrip("AXFEÄ")
+    rows = f'<row r="{number}"><c r="{address}"><v>1</v></c></row>'
+    sheet = f"<worksheet><sheetData>{rows}</sheetData></worksheet>"
+    outcome(reader, files.with_part(files.excel(), "xl/worksheets/sheet1.xml", sheet))
 
 
 def test_a_column_repeated_a_billion_times_is_bounded(sandboxed: Reader) -> None:
@@ -113,6 +139,9 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "pptx": files.powerpoint,
     "xlsx": files.excel,
     "odt": lambda: files.opendocument("text", "<text:p>hello</text:p>"),
+    "ods": lambda: spreadsheet_files.ods(
+        spreadsheet_files.ods_table(spreadsheet_files.ods_row(spreadsheet_files.ods_cell("hello")))
+    ),
     "png": lambda: files.image("PNG", (300, 200)),
     "jpeg": lambda: files.image("JPEG", (300, 200)),
     "webp": lambda: files.image("WEBP", (300, 200)),

@@ -78,12 +78,14 @@ def test_slides_have_titles_lists_tables_and_notes(read: Reader) -> None:
     )
 
 
-def test_sheets_show_values_and_never_formulas(read: Reader) -> None:
+def test_sheets_show_values_and_formulas_that_have_none(read: Reader) -> None:
     document = read.document(files.excel())
     assert (document.kind, document.unit) == ("Excel", "Sheet")
     assert document.pages == (
         "# Sales\n\n| Item | Price | Day | Sold |\n| --- | --- | --- | --- |\n"
-        "| a\\|b | 0.3 | 2026-01-02 | TRUE |\n|  | 3 | 2026-01-02 03:04:00 |  |",
+        "| a\\|b | 0.3 | 2026-01-02 | TRUE |\n"
+        "| =cmd\\|' /C calc'!A0 (not calculated) | 3 | 2026-01-02 03:04:00"
+        " | =1+1 (not calculated) |",
         "# Secret (hidden)",
     )
 

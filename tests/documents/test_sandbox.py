@@ -15,7 +15,7 @@ import pytest
 from bench.documents import office
 from chatapp import documents
 from chatapp.documents import Limits, answers, reading, refusals
-from tests.documents import files, mail_files
+from tests.documents import files, mail_files, spreadsheet_files
 from tests.documents.conftest import Reader
 
 pytestmark = pytest.mark.server
@@ -67,6 +67,8 @@ def attack(sandboxed: Reader, monkeypatch: pytest.MonkeyPatch) -> Attack:
         (files.word(), "words.docx"),
         (files.powerpoint(), "words.pptx"),
         (files.excel(), "words.xlsx"),
+        (spreadsheet_files.excel_with_everything(), "numbers.xlsm"),
+        (spreadsheet_files.ods_with_everything(), "numbers.ods"),
         (files.opendocument("text", "<text:p>Words</text:p>"), "words.odt"),
         *((case.content, "") for case in office.cases() if case.name in ILLUSTRATED),
         (files.image("PNG"), "words.png"),

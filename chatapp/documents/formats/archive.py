@@ -1,7 +1,7 @@
 """Opens the ZIP archive of an Office file, within bounds of what it may unpack to."""
 
 import encodings.cp437  # noqa: F401 - the encoding of names in archives
-from typing import BinaryIO
+from typing import IO, BinaryIO
 from zipfile import BadZipFile, ZipFile
 
 from chatapp.documents import refusals
@@ -34,9 +34,13 @@ class Archive:
 
     def part(self, name: str) -> bytes:
         """Return the content of a part. Its size is checked again while it is unpacked."""
+        with self.open(name) as part:
+            return part.read(MAX_PART_BYTES)
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a part to read it piece by piece. It ends where the archive says that it ends."""
         if name not in self._sizes:
             raise BadZipFile(name)
         if self._sizes[name] > MAX_PART_BYTES:
             raise refusals.inflated()
-        with self._zip.open(name) as part:
-            return part.read(MAX_PART_BYTES)
+        return self._zip.open(name)

@@ -1,14 +1,16 @@
 """Files that are ZIP archives: Word, PowerPoint, Excel, OpenDocument and EPUB."""
 
+from posixpath import basename
 from typing import BinaryIO
 from zipfile import BadZipFile
 
 from chatapp.documents import refusals
 from chatapp.documents.results import Document, Limits
 
-from . import epub, opendocument, presentation, spreadsheet, word
+from . import epub, opendocument, presentation, word
 from .archive import Archive
 from .relationships import related
+from .spreadsheets import excel, ods, ods_headers
 from .xml import local, parsed
 
 IWORK = "Index/Document.iwa"
@@ -19,8 +21,8 @@ def read(file: BinaryIO, limits: Limits) -> Document:
         archive = Archive(file)
     except BadZipFile as error:
         raise refusals.damaged() from error
-    if "mimetype" in archive:
-        return _with_media_type(archive, file, limits)
+    if "mimetype" in archive or ods.CONTENT in archive:
+        return _with_media_type(archive, limits)
     if IWORK in archive:
         raise refusals.outdated("Apple iWork", ".pdf")
     main = related(archive, "", "officeDocument")
@@ -28,8 +30,8 @@ def read(file: BinaryIO, limits: Limits) -> Document:
         return word.read(archive, main, limits)
     if main.startswith("ppt/"):
         return presentation.read(archive, main, limits)
-    if main.startswith("xl/"):
-        return spreadsheet.read(file, spreadsheet.EXCEL, limits)
+    if main.startswith("xl/") or basename(main) == "workbook.xml":
+        return excel.read(archive, main, limits)
     # Most programs, but not all, name the folders so.
     root = local(parsed(archive.part(main))) if main.endswith(".xml") else ""
     if root == "document":
@@ -39,13 +41,16 @@ def read(file: BinaryIO, limits: Limits) -> Document:
     raise refusals.unknown_kind() if main else refusals.archive()
 
 
-def _with_media_type(archive: Archive, file: BinaryIO, limits: Limits) -> Document:
-    media_type = archive.part("mimetype").decode("ascii", "replace").strip()
+def _with_media_type(archive: Archive, limits: Limits) -> Document:
+    if "mimetype" in archive:
+        media_type = archive.part("mimetype").decode("ascii", "replace").strip()
+    else:  # some programs leave it out
+        media_type = ods_headers.read_manifest(archive).media_type
     if media_type == epub.MEDIA_TYPE:
         return epub.read(archive, limits)
     if media_type not in opendocument.KINDS:
         raise refusals.unknown_kind()
-    opendocument.check_encryption(archive)
     if media_type in opendocument.SPREADSHEETS:
-        return spreadsheet.read(file, spreadsheet.OPENDOCUMENT, limits)
+        return ods.read(archive, limits)
+    opendocument.check_encryption(archive)
     return opendocument.read(archive, media_type, limits)

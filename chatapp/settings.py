@@ -106,6 +106,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "chatapp.server.probes.middleware.ProbesMiddleware",
+    "chatapp.server.middleware.api_errors.ApiErrorsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "chatapp.server.middleware.database_away.DatabaseAwayMiddleware",

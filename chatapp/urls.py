@@ -11,6 +11,7 @@ def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
 
 urlpatterns = [
     path("", include("chatapp.chat.urls")),
+    path("api/v1", nothing),
     path("api/v1/", include("chatapp.api.urls")),
     path("", include("chatapp.sharing.urls")),
     path("", include("chatapp.search.urls")),

@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 
 from chatapp.accounts.adapter import AccountAdapter
-from chatapp.api.responses import ApiError
+from chatapp.api.responses import TOO_FAST, ApiError
 from chatapp.concurrency.token_bucket import TokenBucket, TokenBuckets
 from chatapp.models import AccessToken, Installation
 from chatapp.models.accounts.access_tokens import PREFIX, Scope
@@ -19,7 +19,6 @@ QUERY_NAMES = frozenset({"access_token", "api_key", "api-key", "apikey", "author
 MISSING = "Send an API token in the header “Authorization: Bearer …”."
 WRONG = "This API token is wrong, was revoked or has expired."
 TOO_MANY_WRONG = "Too many wrong tokens came from this address. Wait a minute, then try again."
-TOO_FAST = "Too many requests. Wait a moment, then try again."
 IN_THE_ADDRESS = (
     "Send the token in the Authorization header, not in the address, which logs contain. Revoke "
     "this token and create another one."
@@ -38,21 +37,40 @@ def authenticate(request: HttpRequest, scope: Scope) -> AccessToken:
         for value in values
     ):
         raise ApiError(400, IN_THE_ADDRESS, "token_in_address")
-    kind, _, secret = request.headers.get("Authorization", "").partition(" ")
+    try:
+        token = check_token(secret_in(request.headers.get("Authorization", "")), scope)
+    except WrongToken:
+        if wrong_tokens[_network(request)].take() < 0:
+            error = ApiError(429, TOO_MANY_WRONG, "too_many_wrong_tokens", None, WRONG_SECONDS)
+            raise error from None
+        raise
+    if allowances[token.user_id].take(COSTS[scope]) < 0:
+        raise ApiError(429, TOO_FAST, "rate_limit_exceeded", None, RETRY_AFTER)
+    token.note_use()
+    return token
+
+
+def secret_in(authorization: str) -> str:
+    """Return the token in the header `Authorization`. Raises `ApiError`."""
+    kind, _, secret = authorization.partition(" ")
     if kind.lower() != "bearer" or not secret.strip():
         raise ApiError(401, MISSING, "missing_api_key")
-    token = AccessToken.find(secret.strip())
+    return secret.strip()
+
+
+class WrongToken(ApiError):
+    """Nobody has this token."""
+
+
+def check_token(secret: str, scope: Scope) -> AccessToken:
+    """Return the token with this secret, if it may be used so. Raises `ApiError`."""
+    token = AccessToken.find(secret)
     if token is None:
-        if wrong_tokens[_network(request)].take() < 0:
-            raise ApiError(429, TOO_MANY_WRONG, "too_many_wrong_tokens", None, WRONG_SECONDS)
-        raise ApiError(401, WRONG, "invalid_api_key")
+        raise WrongToken(401, WRONG, "invalid_api_key")
     if not Installation.this().lets_use_api(token.user):
         raise ApiError(403, SWITCHED_OFF, "api_not_allowed")
     if scope not in token.scopes:
         raise ApiError(403, f"This token lacks the scope “{scope}”.", "insufficient_scope")
-    if allowances[token.user_id].take(COSTS[scope]) < 0:
-        raise ApiError(429, TOO_FAST, "rate_limit_exceeded", None, RETRY_AFTER)
-    token.note_use()
     return token
 
 

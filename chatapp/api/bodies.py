@@ -11,24 +11,33 @@ from typing import Annotated, Any, Literal
 import msgspec
 from django.conf import settings
 
+from chatapp.api.data_urls import Body, DataUrl, TakenApart
+from chatapp.api.files import UnreadFile
+from chatapp.api.large_bodies import max_text_bytes
 from chatapp.api.responses import ApiError
 from chatapp.api.saved_chats import TOOLS, chat_of
 from chatapp.models.conversations.api_chats import ApiChat
 from chatapp.models.platform.image_sizes import size_of
+from chatapp.text.file_names import clean_file_name
 from chatapp.upstream.wire.chat_parameters import LABELS, InvalidParameters, checked
 from chatapp.upstream.wire.content import EncodedPart, ImagePart
 from chatapp.upstream.wire.decoder import MAX_CHOICES
 from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.history import History
-from chatapp.upstream.wire.images import image_of
+from chatapp.upstream.wire.images import media_type_of
 
 MAX_MESSAGES = 2048
 MAX_TOOLS = 128
 MAX_DEPTH = 32
 UNKNOWN_SIZE = (2048, 2048)  # assumed of an image whose header does not say
+HEADER_BYTES = 1024 * 1024  # of an image, in which its size is looked for
 
 IMAGES = "Images must be data URLs of a PNG, JPEG, GIF or WebP image in base64."
-PARTS = "A message can have parts of the types “text” and “image_url”."
+PARTS = "A message can have parts of the types “text”, “image_url” and “file”."
+FILES = "Files must be data URLs in base64, in the member “file_data”."
+TOO_MANY_FILES = "A request can have {} files at most."
+MISPLACED = "A data URL of this length can only be an image or a file of a message."
+TOO_MUCH_TEXT = "Apart from images and files, a request can have {:,} bytes at most."
 TOO_DEEP = f"JSON can be nested {MAX_DEPTH} levels deep at most."
 TOO_LONG = "A user's message can have {:,} characters at most."
 NOT_TAKEN = {
@@ -42,10 +51,16 @@ class _Url(msgspec.Struct):
     url: str
 
 
+class _File(msgspec.Struct):
+    file_data: str | None = None
+    filename: str | None = None
+
+
 class _Part(msgspec.Struct):
     type: str
     text: str | None = None
     image_url: _Url | None = None
+    file: _File | None = None
 
 
 class _Called(msgspec.Struct):
@@ -104,15 +119,16 @@ class ChatRequest:
     chat: ApiChat | None  # to be saved
 
     @classmethod
-    def of(cls, data: bytes) -> "ChatRequest":
+    def of(cls, data: Body) -> "ChatRequest":
         """Take a body apart. Raises `ApiError`."""
-        raw, body = _decoded(data)
+        apart = TakenApart.of(data)
+        raw, body = _decoded(apart)
         if body.store:
             raw.pop("metadata", None)  # which OpenAI keeps beside a saved answer
         options, parameters = body.stream_options, _parameters(raw)
         return cls(
             model=body.model,
-            history=_history(raw["messages"], body.messages),
+            history=_History(apart.urls, bool(body.store)).take(raw["messages"], body.messages),
             parameters=parameters,
             tools=raw.get("tools") or (),
             tool_choice=body.tool_choice,
@@ -123,10 +139,14 @@ class ChatRequest:
         )
 
 
-def _decoded(data: bytes) -> tuple[dict[str, Any], _Body]:
+def _decoded(apart: TakenApart) -> tuple[dict[str, Any], _Body]:
+    if len(apart.json) > (most := max_text_bytes()):
+        raise ApiError(413, TOO_MUCH_TEXT.format(most), "request_too_large")
     try:
-        raw = msgspec.json.decode(data)
+        raw = msgspec.json.decode(apart.json)
         _check_depth(raw, MAX_DEPTH)
+        if apart.urls:
+            raw = apart.put_back(raw)
         return raw, msgspec.convert(raw, _Body)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at ")
@@ -152,43 +172,85 @@ def _check_depth(value: object, depth: int) -> None:
             _check_depth(one, depth - 1)
 
 
-def _history(raw: list[dict[str, Any]], messages: list[_Message]) -> History:
-    images: list[ImagePart] = []
-    sent: list[ChatMessage] = []
-    for number, (given, message) in enumerate(zip(raw, messages, strict=True)):
-        place = f"messages[{number}].content"
-        if message.role == "user":
-            _check_length(message, place)
-        if isinstance(message.content, list):
-            parts = zip(given["content"], message.content, strict=True)
-            given = {**given, "content": list(_parts(parts, images, place))}
-        sent.append(given)
-    return History.as_given(sent, images)
+class _History:
+    """Collects messages as they are sent, with the images and files among them."""
+
+    def __init__(self, urls: Mapping[str, DataUrl], is_saved: bool) -> None:
+        self._urls = dict(urls)  # by mark
+        # A chat holds no longer prompt. Another request may have what a person would attach.
+        most = settings.CHATAPP_MAX_PROMPT_CHARACTERS
+        self._max_characters = most if is_saved else most + settings.CHATAPP_FILE_CHARACTERS
+        self._images: list[ImagePart] = []
+        self._file_count = 0
+
+    def take(self, raw: list[dict[str, Any]], messages: list[_Message]) -> History:
+        """Raise `ApiError` if a message can't be sent."""
+        sent: list[ChatMessage] = []
+        for number, (given, message) in enumerate(zip(raw, messages, strict=True)):
+            place = f"messages[{number}].content"
+            if message.role == "user":
+                self._check_length(message, place)
+            if isinstance(message.content, list):
+                parts = zip(given["content"], message.content, strict=True)
+                given = {**given, "content": list(self._parts(parts, place))}
+            sent.append(given)
+        if self._urls:
+            raise ApiError(400, MISPLACED, "invalid_value")
+        return History.as_given(sent, self._images)
+
+    def _check_length(self, message: _Message, place: str) -> None:
+        content, most = message.content or "", self._max_characters
+        texts = [content] if isinstance(content, str) else [part.text or "" for part in content]
+        if sum(map(len, texts)) > most:
+            raise ApiError(400, TOO_LONG.format(most), "string_above_max_length", place)
+
+    def _parts(self, parts: Iterator[tuple[dict[str, Any], _Part]], place: str) -> Iterator[object]:
+        for raw, part in parts:
+            if part.type == "text" and part.text is not None:
+                yield raw
+            elif part.type == "image_url" and part.image_url:
+                yield self._image(raw, part.image_url.url, place)
+            elif part.type == "file" and part.file:
+                yield self._file(part.file, place)
+            else:
+                raise ApiError(400, PARTS, "unsupported_content", place)
+
+    def _image(self, raw: dict[str, Any], given: str, place: str) -> EncodedPart:
+        url = self._urls.pop(given, None)
+        image = _described(url or DataUrl.of_text(given))
+        if image is None:
+            raise ApiError(400, IMAGES, "invalid_image", place)
+        self._images.append(image)
+        return url.within(raw, given) if url else EncodedPart(msgspec.json.encode(raw))
+
+    def _file(self, given: _File, place: str) -> UnreadFile:
+        data = given.file_data or ""
+        url = self._urls.pop(data, None) or DataUrl.of_text(data)
+        if url is None:
+            raise ApiError(400, FILES, "invalid_file", place)
+        self._file_count += 1
+        if self._file_count > (most := settings.CHATAPP_FILES_PER_MESSAGE):
+            raise ApiError(400, TOO_MANY_FILES.format(most), "too_many_files", place)
+        return UnreadFile(clean_file_name(given.filename or ""), url, place)
 
 
-def _check_length(message: _Message, place: str) -> None:
-    content, most = message.content or "", settings.CHATAPP_MAX_PROMPT_CHARACTERS
-    texts = [content] if isinstance(content, str) else [part.text or "" for part in content]
-    if sum(map(len, texts)) > most:
-        raise ApiError(400, TOO_LONG.format(most), "string_above_max_length", place)
-
-
-def _parts(
-    parts: Iterator[tuple[dict[str, Any], _Part]], images: list[ImagePart], place: str
-) -> Iterator[object]:
-    """Yield the parts as they are sent, and collect the images among them."""
-    for raw, part in parts:
-        if part.type == "text" and part.text is not None:
-            yield raw
-        elif part.type == "image_url" and part.image_url:
-            image = image_of(part.image_url.url)
-            if image is None:
-                raise ApiError(400, IMAGES, "invalid_image", place)
-            width, height = size_of(image.media_type, image.data) or UNKNOWN_SIZE
-            images.append(ImagePart("", image.media_type, width, height, len(image.data)))
-            yield EncodedPart(msgspec.json.encode(raw))
-        else:
-            raise ApiError(400, PARTS, "unsupported_content", place)
+def _described(url: DataUrl | None) -> ImagePart | None:
+    """Return what is known of an image; None if it isn't one."""
+    if url is None or not url.media_type.startswith("image/"):
+        return None
+    start, size = b"", 0
+    try:
+        for piece in url.pieces():
+            size += len(piece)
+            if len(start) < HEADER_BYTES:
+                start += piece
+    except ValueError:
+        return None
+    media_type = media_type_of(start)
+    if not media_type:
+        return None
+    width, height = size_of(media_type, start) or UNKNOWN_SIZE
+    return ImagePart("", media_type, width, height, size)
 
 
 def _parameters(raw: Mapping[str, Any]) -> dict[str, object]:

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from http import HTTPStatus
 
@@ -14,15 +14,18 @@ from django.utils import timezone
 
 from chatapp.api.bodies import ChatRequest
 from chatapp.api.chunks import WHOLE, Writer, message_of
+from chatapp.api.files import has_files, read_files
 from chatapp.api.models import chosen
-from chatapp.api.responses import ApiError, LoopResponse, Send
-from chatapp.models import AccessToken, ModelChoice, Refused
+from chatapp.api.responses import DATABASE_AWAY, OUR_MISTAKE, ApiError, LoopResponse, Send
+from chatapp.catalogue import takes_images
+from chatapp.models import AccessToken, ModelChoice, Refused, Upstream
 from chatapp.models.refusals import OverLimit
 from chatapp.realtime.completions import Asked, Completion, NotPermitted
 from chatapp.realtime.completions.completions import Restarting, TooMany
 from chatapp.realtime.worker import worker
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import Event
+from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending
 
 logger = logging.getLogger(__name__)
@@ -35,8 +38,6 @@ DONE = b"data: [DONE]\n\n"
 RETRY_AFTER = 5  # seconds
 CONVERSATION = "X-Chatapp-Conversation"  # the id of the chat that is saved
 
-DATABASE_AWAY = "The database is not responding. Send the request again in a moment."
-OUR_MISTAKE = "Something went wrong on this server; see its log."
 CUT_OFF = "The model's server ended the answer before it was complete."
 FAILED = "The model's server failed"
 MESSAGES = {
@@ -67,9 +68,13 @@ class CompletionResponse(LoopResponse):
 
     async def write_to(self, send: Send) -> None:
         try:
-            completion = await self._begin()
+            history = await self._read_files(send)
+            completion = await self._begin(history)
         except ApiError as error:
-            await self.send_error(send, error)
+            if self._has_started:  # a comment was sent while files were read
+                await send({"type": "http.response.body", "body": _event(error.body)})
+            else:
+                await self.send_error(send, error)
             return
         with worker().completions.running(completion):
             try:
@@ -78,7 +83,23 @@ class CompletionResponse(LoopResponse):
                 if completion.saves:
                     worker().indexing.look()
 
-    async def _begin(self) -> Completion:
+    async def _read_files(self, send: Send) -> History:
+        history = self._asked.history
+        if not has_files(history):
+            return history
+        async with self._silence_filled(send):
+            return await read_files(history, self._token.user_id, await self._takes_images())
+
+    async def _takes_images(self) -> bool:
+        """Whether the model is known to take images."""
+        try:
+            choice = await chosen(self._asked.model, self._token.user_id)
+        except (ApiError, Refused):  # which the request is told later
+            return False
+        upstream = await Upstream.objects.filter(pk=choice.upstream).afirst()
+        return bool(upstream and takes_images(upstream, choice.name))
+
+    async def _begin(self, history: History) -> Completion:
         """Raise `ApiError` if the request may not be sent."""
         asked = self._asked
         try:
@@ -86,7 +107,7 @@ class CompletionResponse(LoopResponse):
             return await worker().completions.begin(
                 Asked(
                     self._token,
-                    asked.history,
+                    history,
                     asked.parameters,
                     asked.tools,
                     asked.tool_choice,
@@ -116,17 +137,13 @@ class CompletionResponse(LoopResponse):
             if self._asked.is_streamed:
                 await self._send_chunks(send, self._writer.chunks(events))
 
-        waiting = asyncio.create_task(self._fill_silence(send))
-        try:
-            await completion.run(take)
-            error = _error_of(completion)
-        except Exception:  # the client must not take what it has for the whole answer
-            logger.exception("A request over the API failed")
-            error = ApiError(500, OUR_MISTAKE)
-        finally:
-            waiting.cancel()
-            with suppress(asyncio.CancelledError):
-                await waiting
+        async with self._silence_filled(send):
+            try:
+                await completion.run(take)
+                error = _error_of(completion)
+            except Exception:  # the client must not take what it has for the whole answer
+                logger.exception("A request over the API failed")
+                error = ApiError(500, OUR_MISTAKE)
         await self._finish(completion, error, send)
 
     async def _finish(self, completion: Completion, error: ApiError | None, send: Send) -> None:
@@ -162,6 +179,16 @@ class CompletionResponse(LoopResponse):
             self.headers["X-Accel-Buffering"] = "no"
             await self.start(send)
         await send({"type": "http.response.body", "body": data, "more_body": True})
+
+    @asynccontextmanager
+    async def _silence_filled(self, send: Send) -> AsyncIterator[None]:
+        waiting = asyncio.create_task(self._fill_silence(send))
+        try:
+            yield
+        finally:
+            waiting.cancel()
+            with suppress(asyncio.CancelledError):
+                await waiting
 
     async def _fill_silence(self, send: Send) -> None:
         while self._asked.is_streamed:

@@ -8,7 +8,35 @@ from django.http import HttpResponse
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
+BODY_FILE = "chatapp.body_file"  # the ASGI extension: the file in which a large body was spooled
+DATABASE_AWAY = "The database is not responding. Send the request again in a moment."
+
 TYPES = {429: "rate_limit_error"}  # by status; other errors are the client's or the server's
+API_PATH = "/api/v1/"
+NOT_FOUND = (
+    "The API has only GET /api/v1/models, GET /api/v1/models/NAME, and "
+    "POST /api/v1/chat/completions."
+)
+TOO_FAST = "Too many requests. Wait a moment, then try again."
+OUR_MISTAKE = "Something went wrong on this server; see its log."
+
+SENTENCES = {  # by status, of requests that don't come to a view
+    400: "The server can't understand the request.",
+    404: NOT_FOUND,
+    429: TOO_FAST,
+    500: OUR_MISTAKE,
+    503: DATABASE_AWAY,
+}
+CODES = {
+    400: "bad_request",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "request_timeout",
+    413: "request_too_large",
+    414: "address_too_long",
+    429: "rate_limit_exceeded",
+    431: "headers_too_large",
+}
 
 
 class ApiError(Exception):
@@ -40,6 +68,10 @@ class ApiError(Exception):
         return {"error": error}
 
     @property
+    def content(self) -> bytes:
+        return msgspec.json.encode(self.body)
+
+    @property
     def headers(self) -> dict[str, str]:
         headers = {} if self.status != 401 else {"WWW-Authenticate": "Bearer"}
         if self.retry_after is not None:
@@ -47,14 +79,14 @@ class ApiError(Exception):
         return headers
 
 
-def error_of_large_body(sentence: str) -> bytes:
-    """Return the body of the response to a request that the server does not read to its end."""
-    return msgspec.json.encode(ApiError(413, sentence, "request_too_large").body)
+def plain_error(status: int, sentence: str) -> ApiError:
+    """Return the error for a request that was refused before it came to the API."""
+    return ApiError(status, sentence, CODES.get(status))
 
 
 def error_response(error: ApiError) -> HttpResponse:
     return HttpResponse(
-        msgspec.json.encode(error.body),
+        error.content,
         status=error.status,
         content_type="application/json",
         headers=error.headers,

@@ -19,7 +19,7 @@ OF_THE_REQUEST = frozenset({"user", "safety_identifier", "prompt_cache_key"})  #
 
 LEAVE_OUT = "Leave “store” out, or set it to false."
 TOOLS = f"A chat with tools can't be saved. {LEAVE_OUT}"
-IMAGES = f"A chat with images can't be saved. {LEAVE_OUT}"
+IMAGES = f"A chat with images or files can't be saved. {LEAVE_OUT}"
 LATE_SYSTEM = f"To be saved, a chat has system messages at its beginning only. {LEAVE_OUT}"
 ORDER = (
     "To be saved, messages of the user and the assistant must take turns, and the user's must be "

@@ -3,8 +3,9 @@
 import logging
 from collections.abc import Callable
 from functools import wraps
+from mmap import ACCESS_READ, mmap
 
-from django.core.exceptions import RequestDataTooBig
+from django.core.handlers.asgi import ASGIRequest
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
@@ -12,20 +13,20 @@ from django.views.decorators.csrf import csrf_exempt
 
 from chatapp.api.authentication import authenticate
 from chatapp.api.bodies import ChatRequest
-from chatapp.api.completions import DATABASE_AWAY, RETRY_AFTER, CompletionResponse
+from chatapp.api.completions import RETRY_AFTER, CompletionResponse
+from chatapp.api.data_urls import Body
+from chatapp.api.large_bodies import max_bytes
 from chatapp.api.model_list import ModelResponse, ModelsResponse
-from chatapp.api.responses import ApiError, error_response
+from chatapp.api.responses import BODY_FILE, DATABASE_AWAY, NOT_FOUND, ApiError, error_response
 from chatapp.models.accounts.access_tokens import Scope
 
 logger = logging.getLogger(__name__)
 
 View = Callable[..., HttpResponse]
 
-NOT_FOUND = (
-    "The API has only GET /api/v1/models, GET /api/v1/models/NAME, and "
-    "POST /api/v1/chat/completions."
-)
-TOO_LARGE = "The request is too large."
+TOO_LARGE = "The request is larger than the {:,} bytes allowed here."
+JSON = "application/json"
+NOT_JSON = "Send the body as JSON, with the header “Content-Type: application/json”."
 
 
 def with_json_errors(method: str) -> Callable[[View], View]:
@@ -45,8 +46,6 @@ def with_json_errors(method: str) -> Callable[[View], View]:
                 return view(request, **arguments)
             except ApiError as error:
                 response = error_response(error)
-            except RequestDataTooBig:
-                response = error_response(ApiError(413, TOO_LARGE, "request_too_large"))
             except (OperationalError, InterfaceError) as error:
                 logger.error("The database can't be reached: %s", error)
                 away = ApiError(503, DATABASE_AWAY, None, None, RETRY_AFTER)
@@ -76,10 +75,23 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
 def chat_completions(request: HttpRequest) -> HttpResponse:
     """Let a model answer."""
     token = authenticate(request, Scope.CHAT)
-    return CompletionResponse(token, ChatRequest.of(request.body))
+    if request.content_type not in ("", JSON):
+        raise ApiError(415, NOT_JSON, "unsupported_media_type")
+    return CompletionResponse(token, ChatRequest.of(_body_of(request)))
+
+
+def _body_of(request: HttpRequest) -> Body:
+    """Return the body; a large one is read from its file and is not held in memory."""
+    assert isinstance(request, ASGIRequest)
+    if file := request.scope.get("extensions", {}).get(BODY_FILE):
+        return mmap(file.fileno(), 0, access=ACCESS_READ)
+    if int(request.META.get("CONTENT_LENGTH") or 0) > (most := max_bytes()):
+        raise ApiError(413, TOO_LARGE.format(most), "request_too_large")
+    body: bytes = request.read()
+    return body
 
 
 @csrf_exempt
-def not_found(request: HttpRequest, rest: str) -> HttpResponse:
+def not_found(request: HttpRequest, rest: str = "") -> HttpResponse:
     """Answer requests to unknown addresses as JSON, too."""
     return error_response(ApiError(404, NOT_FOUND, "not_found"))

@@ -38,7 +38,7 @@ class Contents:
     def add_image(self, image: ReplyImage) -> str:
         """Add an image of a reply and return its path."""
         suffix = image.media_type.removeprefix("image/")
-        name = f"Image {image.position + 1}.{safe_name(suffix, 'bin')}"
+        name = f"{image}.{safe_name(suffix, 'bin')}"
         path = self._path(image, image.file_id, name)
         self._record(f"{image.message_id}-{image.position}", name, image.media_type, path)
         return path

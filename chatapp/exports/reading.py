@@ -137,7 +137,7 @@ def attachments_of(message: Message) -> list[Attachment]:
 
 def images_of(message: Message) -> list[ReplyImage]:
     """Return the images of a reply that `Reading` yielded."""
-    return list(message.images.all()) if message.extras.image_count else []
+    return list(message.images.all()) if message.extras.has_rows else []
 
 
 def _load_upstreams(
@@ -156,7 +156,7 @@ def _load_files(messages: Sequence[Message]) -> None:
     described = Prefetch("attachments", attachments.defer("file__content__text"))
     prefetch_related_objects([one for one in messages if one.file_count], described)
     images = ReplyImage.objects.select_related("file").defer("data").order_by("position")
-    with_images = [one for one in messages if one.extras_record and one.extras.image_count]
+    with_images = [one for one in messages if one.extras_record and one.extras.has_rows]
     prefetch_related_objects(with_images, Prefetch("images", images))
 
 

@@ -70,6 +70,7 @@ def _store_scan(scan: Scan, file: BufferedIOBase, owner: int) -> FileContent:
         media_type=scan.media_type,
         page_ends=[0] * scan.page_count,
         unit="Page",
+        left_out=_counts(scan.left_out),
     )
     for position, page in enumerate(pages):
         page.position = position

@@ -18,6 +18,7 @@ from django.db import connection
 
 from chatapp import metrics
 from chatapp.accounts.setup_link import setup_link
+from chatapp.api.large_bodies import LargeBodies
 from chatapp.db.locks import only_one_process
 from chatapp.files import drawn_pages, reading
 from chatapp.management import stored_secrets
@@ -66,6 +67,7 @@ class Serving:
             self._application(),
             sockets,
             body_limit=self._body_limit,
+            large_bodies=LargeBodies(),
             ready=self._ready,
         )
         self._server.run()
@@ -113,8 +115,8 @@ class Serving:
 
         return by_port
 
-    def _body_limit(self, port: int, path: bytes) -> int:
-        """Return the maximum size of a request's body in bytes.
+    def _body_limit(self, port: int) -> int:
+        """Return the maximum size of a body that anybody may send, in bytes.
 
         The demo gets whole conversations, so its limit is higher.
         """

@@ -19,7 +19,7 @@ from django.http import parse_cookie
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, set_script_prefix
 
-from chatapp.api.responses import LoopResponse
+from chatapp.api.responses import BODY_FILE, LoopResponse
 from chatapp.concurrency.turns import served
 from chatapp.server.thread_pools import BoundedThreadPool
 from chatapp.sessions.session_people import find_person
@@ -66,6 +66,7 @@ class Pages(ASGIHandler):
             body = await self.read_body(receive)
         except RequestAborted:
             return
+        body = scope.get("extensions", {}).get(BODY_FILE, body)
         answering = asyncio.create_task(self._answer(scope, body, send))
         leaving = asyncio.create_task(self.listen_for_disconnect(receive))
         try:

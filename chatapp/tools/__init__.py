@@ -10,11 +10,14 @@ Imports `models` and what is below it.
 
 from chatapp.tools.clock import CLOCK
 from chatapp.tools.registry import ToolRegistry, close_shared_registry, offered_by, shared_registry
-from chatapp.tools.tool import Tool, ToolResult
+from chatapp.tools.tool import Progress, Report, Tool, ToolImage, ToolResult
 
 __all__ = [
     "CLOCK",
+    "Progress",
+    "Report",
     "Tool",
+    "ToolImage",
     "ToolRegistry",
     "ToolResult",
     "close_shared_registry",

@@ -12,6 +12,7 @@ from chatapp.tools.settings import ServerSettings
 from chatapp.tools.source import Listing, ToolSource
 from chatapp.tools.tool import (
     InvalidArguments,
+    Report,
     Tool,
     ToolResult,
     check_arguments,
@@ -73,8 +74,10 @@ class ToolRegistry:
                 server.close()
         return next((tool for tool in await self.tools(servers) if tool.name == name), None)
 
-    async def call(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
-        """Call a tool that `find` returned.
+    async def call(
+        self, tool: Tool, arguments: dict[str, Any], report: Report | None = None
+    ) -> ToolResult:
+        """Call a tool that `find` returned. `report` is told of its progress.
 
         Taking a `Tool` and not its name makes sure that exactly the tool that a person allowed is
         called. Every failure becomes a result. Cancelling this cancels the call at the server.
@@ -87,7 +90,7 @@ class ToolRegistry:
             return read_clock(arguments)
         sources = (one for one in self._sources.values() if one.settings.name == tool.source)
         if source := next(sources, None):
-            return await source.call(tool.own_name, arguments)
+            return await source.call(tool.own_name, arguments, report)
         return ToolResult(f"The tool server {tool.source} is no longer available.", is_error=True)
 
     async def aclose(self) -> None:

@@ -15,6 +15,7 @@ from mcp import Client, MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
     AudioContent,
+    BlobResourceContents,
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
@@ -26,11 +27,12 @@ from mcp_types import (
 
 from chatapp.tools.connection import Connection, ConnectionFailed
 from chatapp.tools.settings import ServerSettings
-from chatapp.tools.tool import ToolResult, brief
+from chatapp.tools.tool import Progress, Report, ToolImage, ToolResult, brief
 
 LIST_SECONDS = 30.0  # nobody waits that long: tools are listed in the background
 TOOLS_LIMIT = 128  # the most OpenAI accepts in a request
 SCHEMA_LIMIT = 32_000  # bytes of JSON
+LONGEST_SECONDS = 3600.0  # of a call that reports its progress, unless its server has longer
 # Consequences of a failed call: if it was not sent, and if it was but no answer came.
 CONSEQUENCES = ("The tool did not run.", "The tool may or may not have run.")
 
@@ -75,20 +77,38 @@ class McpServer:
                     break
         return tools[:TOOLS_LIMIT]
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Call a tool. Raises `ServerFailed`. Cancelling this cancels the call at the server."""
-        async with self._request(self.settings.timeout_seconds, *CONSEQUENCES):
+    async def call(
+        self, name: str, arguments: dict[str, Any], report: Report | None = None
+    ) -> ToolResult:
+        """Call a tool. Raises `ServerFailed`. Cancelling this cancels the call at the server.
+
+        Each time that the tool reports its progress, it has as much time again.
+        """
+        seconds = self.settings.timeout_seconds
+        async with self._request(seconds, *CONSEQUENCES) as timeout:
+            latest = asyncio.get_running_loop().time() + max(seconds, LONGEST_SECONDS)
+
+            async def extend(progress: float, total: float | None, message: str | None) -> None:
+                if not timeout.expired():
+                    now = asyncio.get_running_loop().time()
+                    timeout.reschedule(min(now + seconds, latest))
+                if report:
+                    report(Progress(progress, total, message or ""))
+
             client = await self._client()
             connection = self.connection
             try:
-                result = await client.call_tool(name, arguments)
+                result = await client.call_tool(name, arguments, progress_callback=extend)
             except MCPError:
                 if connection is None or not connection.is_forgotten:
                     raise
                 await connection.aclose()
-                result = await (await self._client()).call_tool(name, arguments)
+                client = await self._client()
+                result = await client.call_tool(name, arguments, progress_callback=extend)
+        images: list[ToolImage] = []
+        text = _text_of(result, images)
         return ToolResult.bounded(
-            _text_of(result), self.settings.result_limit, is_error=bool(result.is_error)
+            text, self.settings.result_limit, bool(result.is_error), tuple(images)
         )
 
     async def aclose(self) -> None:
@@ -108,19 +128,21 @@ class McpServer:
     @asynccontextmanager
     async def _request(
         self, seconds: float, unsent: str = "", unknown: str = ""
-    ) -> AsyncIterator[None]:
+    ) -> AsyncIterator[asyncio.Timeout]:
         """Limit the time of a request and turn all its errors into `ServerFailed`.
 
         `unsent` and `unknown` are the consequences to add, depending on whether it was sent.
         """
         self._busy += 1
         try:
-            async with asyncio.timeout(seconds):
-                yield
+            began_at = asyncio.get_running_loop().time()
+            async with asyncio.timeout(seconds) as timeout:
+                yield timeout
         except TimeoutError:
             was_sent = self.connection is not None and self.connection.is_open
             outcome = unknown if was_sent else unsent
-            raise self._failed(f"did not answer within {seconds:g} seconds", outcome) from None
+            waited = round((timeout.when() or began_at) - began_at, 1)  # more after progress
+            raise self._failed(f"did not answer within {waited:g} seconds", outcome) from None
         except ConnectionFailed as failed:
             raise self._failed(f"can't be reached ({failed})", unsent) from None
         except MCPError as error:
@@ -146,18 +168,23 @@ class McpServer:
         return ServerFailed(f"The tool server {self.settings.name} {what}. {consequence}".strip())
 
 
-def _text_of(result: CallToolResult) -> str:
-    parts = [_part_of(block) for block in result.content]
+def _text_of(result: CallToolResult, images: list[ToolImage]) -> str:
+    """Return the result as text, which names the images that it adds to the list."""
+    parts = [_part_of(block, images) for block in result.content]
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False)]
     return "\n\n".join(parts) or "The tool returned nothing."
 
 
-def _part_of(block: ContentBlock) -> str:
+def _part_of(block: ContentBlock, images: list[ToolImage]) -> str:
     match block:
         case TextContent():
             return block.text
-        case ImageContent() | AudioContent():
+        case ImageContent():
+            return _image(block.data, images)
+        case EmbeddedResource(resource=BlobResourceContents() as blob) if _is_image(blob):
+            return _image(blob.blob, images)
+        case AudioContent():
             return f"[{block.mime_type}, which can't be shown here]"
         case ResourceLink():
             return f"{block.title or block.name}: {block.uri}"
@@ -167,3 +194,12 @@ def _part_of(block: ContentBlock) -> str:
             return f"[{resource.uri}, which can't be shown here]"
         case _:
             assert_never(block)
+
+
+def _is_image(blob: BlobResourceContents) -> bool:
+    return (blob.mime_type or "").startswith("image/")
+
+
+def _image(base64: str, images: list[ToolImage]) -> str:
+    images.append(ToolImage(len(images) + 1, base64))
+    return f"[Image {len(images)}]"

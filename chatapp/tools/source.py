@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from chatapp.tools.settings import ServerSettings
-from chatapp.tools.tool import ToolResult
+from chatapp.tools.tool import Report, ToolResult
 
 if TYPE_CHECKING:
     from chatapp.tools.servers import McpServer, OfferedTool
@@ -48,12 +48,14 @@ class ToolSource:
             self._renewal = asyncio.create_task(self._renew())
         return self._renewal
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+    async def call(
+        self, name: str, arguments: dict[str, Any], report: Report | None = None
+    ) -> ToolResult:
         server = await self._open()
         from chatapp.tools.servers import ServerFailed
 
         try:
-            return await server.call(name, arguments)
+            return await server.call(name, arguments, report)
         except ServerFailed as failed:
             return ToolResult(str(failed), is_error=True)
 

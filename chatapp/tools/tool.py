@@ -1,14 +1,17 @@
 """Tools and their results, as values, with checks and limits. No I/O."""
 
 import json
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Self
 
 NAME_LIMIT = 64  # OpenAI: ^[a-zA-Z0-9_-]{1,64}$
 DESCRIPTION_LIMIT = 1024  # characters; OpenAI rejects requests with longer descriptions
 NESTING_LIMIT = 64
+PROGRESS_LIMIT = 120  # characters
 
 
 class InvalidArguments(ValueError):
@@ -44,22 +47,55 @@ class Tool:
 
 
 @dataclass(frozen=True)
+class ToolImage:
+    """An image in a result, as its server sent it: not decoded, and not to be trusted."""
+
+    number: int  # by which the text names it
+    base64: str = field(repr=False)
+
+
+@dataclass(frozen=True)
 class ToolResult:
     """The result of a call; an error's text is a sentence for both the model and the person."""
 
     text: str
     is_error: bool = False
+    images: Sequence[ToolImage] = ()
 
     @classmethod
-    def bounded(cls, text: str, limit: int, is_error: bool = False) -> Self:
+    def bounded(
+        cls, text: str, limit: int, is_error: bool = False, images: Sequence[ToolImage] = ()
+    ) -> Self:
         """Return a result with the first `limit` bytes of the text, and a note if it was cut."""
         text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
         encoded = text.encode(errors="replace")
         if len(encoded) <= limit:
-            return cls(encoded.decode(), is_error)
+            return cls(encoded.decode(), is_error, images)
         kept = encoded[:limit].decode(errors="ignore")
         note = f"[The result was cut: it has {len(encoded):,} bytes, the limit is {limit:,}.]"
-        return cls(f"{kept}\n\n{note}", is_error)
+        return cls(f"{kept}\n\n{note}", is_error, images)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a tool says that it is. All of it is untrusted."""
+
+    done: float
+    total: float | None = None
+    message: str = ""
+
+    @property
+    def words(self) -> str:
+        """What people read: the tool's own message, or numbers such as "3 of 10"."""
+        if self.message.strip():
+            return brief(" ".join(self.message.split()), PROGRESS_LIMIT)
+        if not math.isfinite(self.done):
+            return ""
+        has_total = self.total is not None and math.isfinite(self.total)
+        return f"{self.done:g} of {self.total:g}" if has_total else f"{self.done:g}"
+
+
+Report = Callable[[Progress], None]
 
 
 def name_for_model(source: str, own_name: str) -> str:

@@ -1,12 +1,15 @@
 """Bodies of requests: what is refused, and where the mistake is."""
 
 import json
-from typing import Any
+from base64 import b64encode
+from typing import Any, cast
 
 import pytest
 
 from chatapp.api.bodies import MAX_MESSAGES, ChatRequest
 from chatapp.api.responses import ApiError
+from chatapp.upstream.wire.content import EncodedPart, ImagePart
+from tests.support.pictures import claimed_png
 
 HELLO: Any = [{"role": "user", "content": "Hello"}]
 
@@ -40,7 +43,11 @@ def test_what_is_not_a_json_object_is_refused(data: bytes) -> None:
         (of(messages=[{"role": "root", "content": ""}]), "messages[0].role"),
         (of(messages=[{"role": "user", "content": 1}]), "messages[0].content"),
         (of(messages=[{"role": "user", "content": [{"type": "file"}]}]), "messages[0].content"),
-        (of(messages=[{"role": "user", "content": "x" * 200_001}]), "messages[0].content"),
+        (of(messages=[{"role": "user", "content": "x" * 2_200_001}]), "messages[0].content"),
+        (
+            of(messages=[{"role": "user", "content": "x" * 200_001}], store=True),
+            "messages[0].content",
+        ),
         (of(temperature="hot"), "temperature"),
         (of(temperature=3), "temperature"),
         (of(max_tokens=0), "max_output_tokens"),
@@ -74,6 +81,64 @@ def test_json_may_not_be_nested_deeply() -> None:
     assert "nested" in str(refused(of(tools=[{"type": "function", "function": nested}])))
 
 
+def test_a_user_may_send_as_much_text_as_a_prompt_and_an_attached_text_have() -> None:
+    text = "ä" * 2_200_000
+    taken = ChatRequest.of(json.dumps(of(messages=[{"role": "user", "content": text}])).encode())
+    assert taken.history.messages[0]["content"] == text
+
+
+def test_much_text_is_too_large_however_large_images_may_be() -> None:
+    with pytest.raises(ApiError) as caught:
+        ChatRequest.of(json.dumps(of(metadata={"a": "x" * 20_000_000})).encode())
+    assert (caught.value.status, caught.value.code) == (413, "request_too_large")
+
+
+def test_a_large_image_is_passed_on_as_it_is() -> None:
+    data = claimed_png(3000, 2000, bytes(4_000_000))
+    part = {
+        "type": "image_url",
+        "image_url": {"url": data_url("image/png", data), "detail": "high"},
+    }
+    taken = ChatRequest.of(json.dumps(of(messages=[{"role": "user", "content": [part]}])).encode())
+    [message], [image] = taken.history.messages, taken.history.images
+    [sent] = cast(list[EncodedPart], message["content"])
+    assert json.loads(sent.json) == part
+    assert image == ImagePart("", "image/png", 3000, 2000, len(data))
+
+
+def data_url(media_type: str, data: bytes) -> str:
+    return f"data:{media_type};base64,{b64encode(data).decode()}"
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ({"file_id": "file-123"}, "invalid_file"),
+        ({"file_data": "JVBERi0="}, "invalid_file"),
+        ({"file_data": "https://example.org/a.pdf"}, "invalid_file"),
+    ],
+)
+def test_a_file_that_is_no_data_url_is_refused(file: Any, code: str) -> None:
+    error = refused(of(messages=[{"role": "user", "content": [{"type": "file", "file": file}]}]))
+    assert (error.code, error.param) == (code, "messages[0].content")
+
+
+def test_a_request_has_as_many_files_as_a_prompt_at_most() -> None:
+    part = {"type": "file", "file": {"file_data": "data:text/plain;base64,SGk="}}
+    messages = [{"role": "user", "content": [part] * 20}]
+    assert ChatRequest.of(json.dumps(of(messages=messages)).encode())
+    assert refused(of(messages=[*messages, {"role": "user", "content": [part]}])).code == (
+        "too_many_files"
+    )
+
+
+def test_a_long_data_url_elsewhere_is_refused_or_kept() -> None:
+    url = data_url("image/png", bytes(100_000))
+    taken = ChatRequest.of(json.dumps(of(messages=[{"role": "user", "content": url}])).encode())
+    assert taken.history.messages[0]["content"] == url
+    assert refused(of(metadata={"url": url})).code == "invalid_value"
+
+
 def test_unset_members_mean_nothing() -> None:
     parsed = ChatRequest.of(json.dumps(of(temperature=None, tools=None, store=False)).encode())
     assert (parsed.parameters, parsed.tools, parsed.choices) == ({}, (), 1)
@@ -96,7 +161,7 @@ CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{
         ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "with tools"),
         ({"messages": [*HELLO, {"role": "tool", "content": "x", "tool_call_id": "1"}]}, "tools"),
         ({"messages": [*HELLO, {"role": "assistant", "tool_calls": [CALL]}, *HELLO]}, "tools"),
-        ({"messages": [{"role": "user", "content": [IMAGE]}]}, "with images"),
+        ({"messages": [{"role": "user", "content": [IMAGE]}]}, "with images or files"),
         ({"messages": [*HELLO, SYSTEM]}, "beginning only"),
         ({"messages": [*HELLO, {**ANSWER, "reasoning_content": [1]}, *HELLO]}, "isn't a text"),
         ({"messages": [SYSTEM]}, "first and last"),

@@ -3,14 +3,18 @@
 import json
 import re
 import socket
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chatapp.api.large_bodies import max_bytes
+from tests.security.wire import Answer, Wire
 from tests.support.fake_upstream import MODEL, FakeUpstream, Pause, delta, done, finish
 from tests.support.live import Person, Server, Site
+from tests.support.pictures import claimed_png
 
 CHAT = "/api/v1/chat/completions"
 MAKE_TOKEN = """
@@ -57,6 +61,11 @@ def server(shared_server: Server) -> Server:
 
 @pytest.fixture(scope="module")
 def secret(shared_server: Server, person: Person) -> str:
+    return shared_server.run(MAKE_TOKEN.format(person.username)).strip()
+
+
+@pytest.fixture(scope="module")
+def second_secret(shared_server: Server, person: Person) -> str:
     return shared_server.run(MAKE_TOKEN.format(person.username)).strip()
 
 
@@ -121,7 +130,7 @@ def test_a_script_that_does_not_read_slows_the_upstream_down(
 
 def test_a_body_that_is_too_large_is_refused(server: Server, secret: str) -> None:
     with server.visit() as http:
-        large = [{"role": "user", "content": "x" * 10 * 2**20}]
+        large = [{"role": "user", "content": "x" * 160 * 2**20}]
         response = http.post(CHAT, **asked(secret, messages=large))
         too_many = http.post("/", content=b"x" * 10 * 2**20)
     assert response.status_code == 413
@@ -130,6 +139,95 @@ def test_a_body_that_is_too_large_is_refused(server: Server, secret: str) -> Non
     assert (error["type"], error["code"]) == ("invalid_request_error", "request_too_large")
     assert "larger than" in error["message"]
     assert too_many.headers["Content-Type"].startswith("text/plain")
+
+
+LARGE, LARGEST = 8 * 2**20, max_bytes()  # more than a page may send
+
+
+def head_of(secret: str, length: int) -> bytes:
+    lines = (f"POST {CHAT} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {secret}")
+    return "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode()
+
+
+def error_in(answer: Answer) -> dict[str, Any]:
+    assert answer.headers["content-type"] == "application/json"
+    error: dict[str, Any] = json.loads(answer.text)["error"]
+    return error
+
+
+def test_a_photo_is_passed_on(server: Server, upstream: FakeUpstream, secret: str) -> None:
+    upstream.script(delta("A cat"), finish(), done())
+    data = claimed_png(4000, 3000, bytes(4_000_000))
+    url = f"data:image/png;base64,{b64encode(data).decode()}"
+    content = [{"type": "image_url", "image_url": {"url": url}}]
+    with server.visit() as http:
+        messages = [{"role": "user", "content": content}]
+        response = http.post(CHAT, **asked(secret, messages=messages, stream=False))
+    assert response.json()["choices"][0]["message"]["content"] == "A cat"
+    assert upstream.wait_for_request().body["messages"][0]["content"] == content
+
+
+@pytest.mark.parametrize(
+    ("sent_secret", "code"), [("", "missing_api_key"), ("chatapp_guess", "invalid_api_key")]
+)
+def test_a_large_body_is_refused_before_it_is_sent_without_a_valid_token(
+    server: Server, sent_secret: str, code: str
+) -> None:
+    with Wire(server.url) as wire:
+        wire.write(head_of(sent_secret, LARGE))
+        answer = wire.read_to_the_end()
+    assert answer.status == 401
+    assert error_in(answer)["code"] == code
+
+
+def test_a_person_sends_one_largest_body_at_a_time(
+    server: Server, upstream: FakeUpstream, secret: str, second_secret: str
+) -> None:
+    """Whatever token it is sent with; what it took up is free again when it is gone."""
+    with Wire(server.url) as first:
+        first.write(head_of(secret, LARGEST))
+        for again in (secret, second_secret):
+            with Wire(server.url) as second:
+                second.write(head_of(again, LARGE))
+                answer = second.read_to_the_end()
+            assert answer.status == 429
+            assert error_in(answer)["type"] == "rate_limit_error"
+            assert answer.headers["retry-after"]
+    upstream.script(delta("Hi"), finish(), done())
+    large = [{"role": "user", "content": "x" * 2_100_000}]
+    with server.visit() as http:
+        while (
+            response := http.post(CHAT, **asked(secret, messages=large, stream=False))
+        ).status_code == 429:
+            pass  # the server has not noticed yet that the first has left
+    assert response.status_code == 200
+
+
+def test_a_large_body_is_not_held_in_memory_while_it_arrives(server: Server, secret: str) -> None:
+    before = memory_of(server)
+    with Wire(server.url) as wire:
+        wire.write(head_of(secret, 100 * 2**20))
+        for _ in range(99):
+            wire.write(bytes(2**20))
+        assert memory_of(server) - before < 20
+
+
+@pytest.mark.parametrize(
+    ("request_lines", "status", "code"),
+    [
+        ((b"GET /api/v1/models/%00 HTTP/1.1",), 400, "bad_request"),
+        ((b"GET /api/v1/" + b"x" * 9000 + b" HTTP/1.1",), 414, "address_too_long"),
+        ((b"GET /api/v1/models HTTP/1.1", b"X: " + b"x" * 9000), 431, "headers_too_large"),
+        ((b"GET /api/v1/models HTTP/1.1", b"Bad Name: x"), 400, "bad_request"),
+    ],
+)
+def test_what_the_server_itself_refuses_is_refused_as_json(
+    server: Server, request_lines: tuple[bytes, ...], status: int, code: str
+) -> None:
+    with Wire(server.url) as wire:
+        wire.write(b"\r\n".join([*request_lines, b"Host: localhost", b"", b""]))
+        answer = Answer(wire.read())
+    assert (answer.status, error_in(answer)["code"]) == (status, code)
 
 
 def test_a_server_that_stops_ends_streams_with_an_error(

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from django.conf import settings
 
+from chatapp.api.large_bodies import max_bytes
 from chatapp.server import adapter
 from tests.deployment.proxies import DEPLOY, PROXIES, Caddy, Nginx, Proxy
 from tests.deployment.stub import Stub
@@ -99,6 +100,19 @@ def test_a_body_up_to_the_apps_limit_is_passed_on_and_a_larger_one_is_not(
     with Stub() as stub, before(kind, tmp_path, stub.port) as client:
         assert client.post("/", content=b"x" * LIMIT).status_code == 200
         assert client.post("/", content=b"x" * (LIMIT + 1)).status_code in (413, 502)
+
+
+@KINDS
+def test_a_chat_completion_may_be_larger(kind: type[Proxy], tmp_path: Path) -> None:
+    with Stub() as stub, before(kind, tmp_path, stub.port) as client:
+        content = b"x" * (LIMIT + 1)
+        assert client.post("/api/v1/chat/completions", content=content).status_code == 200
+
+
+@pytest.mark.parametrize(("file", "unit"), [("nginx.conf", "148m;"), ("Caddyfile", "148MiB")])
+def test_the_largest_chat_completion_is_passed_on(file: str, unit: str) -> None:
+    assert unit in (DEPLOY / file).read_text()
+    assert 147 * 1024**2 < max_bytes() <= 148 * 1024**2
 
 
 @KINDS

@@ -98,7 +98,7 @@ def test_other_models_get_the_pictures(
     history = history_of(alice, connected, attachment)
     assert history_taken(history, connected, MODEL) is history
     assert [one.width for one in history.images] == [40, 50]
-    assert not history.has_own_images
+    assert not history.needs_images
 
 
 def test_pictures_beyond_the_limit_are_not_sent(settings: object, attachment: Attachment) -> None:

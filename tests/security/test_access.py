@@ -220,6 +220,8 @@ TABLE = {
     "api/v1/models/<path:name>": NO_TOKEN,
     "api/v1/chat/completions": POSTED,
     "api/v1/<path:rest>": NOT_THERE,
+    "api/v1/": NOT_THERE,
+    "api/v1": NOT_THERE,
     "preferences/": MEMBERS,
     "preferences/memory/": POSTED,
     "accounts/reauthenticate/code/": NO_FACTOR,

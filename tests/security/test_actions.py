@@ -301,6 +301,8 @@ NO_ACTIONS = {
     # Only with a token, see tests/api
     "api/v1/chat/completions",
     "api/v1/<path:rest>",
+    "api/v1/",
+    "api/v1",
 }
 for model in ("user", "upstream", "toolserver", "suggestion"):
     NO_ACTIONS |= {

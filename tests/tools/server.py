@@ -6,6 +6,8 @@ NAME`), to the Unix socket in WITNESS, or else to stdout unless that carries MCP
 """
 
 import asyncio
+import base64
+import itertools
 import os
 import socket
 import sys
@@ -13,7 +15,17 @@ from typing import Any
 
 import uvicorn
 from mcp.server import MCPServer
-from mcp_types import CallToolResult, ImageContent, ResourceLink, TextContent
+from mcp.server.mcpserver import Context
+from mcp_types import (
+    BlobResourceContents,
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+)
+
+from tests.support.pictures import png
 
 server = MCPServer("test", log_level="ERROR")
 witness = socket.socket(socket.AF_UNIX) if "WITNESS" in os.environ else None
@@ -100,6 +112,39 @@ async def mixed() -> CallToolResult:
             ResourceLink(uri="file:///a.txt", name="a.txt"),
         ]
     )
+
+
+@server.tool()
+async def draw(count: int) -> CallToolResult:
+    """Draws pictures, the last of which is a resource, and something that is none."""
+    data = [base64.b64encode(png(3000, 30 + number)).decode() for number in range(count)]
+    last = BlobResourceContents(uri="file:///last.png", mime_type="image/png", blob=data[-1])
+    return CallToolResult(
+        content=[
+            TextContent(text="Here:"),
+            *(ImageContent(data=one, mime_type="image/png") for one in data[:-1]),
+            EmbeddedResource(resource=last),
+            ImageContent(data="PHN2Zy8+", mime_type="image/svg+xml"),
+        ]
+    )
+
+
+@server.tool()
+async def search(steps: int, seconds: float, context: Context) -> str:
+    """Reports its progress, then finds something."""
+    for step in range(steps):
+        await context.report_progress(step + 1, steps, f"Searching {step + 1} of {steps}")
+        await asyncio.sleep(seconds)
+    return "found"
+
+
+@server.tool()
+async def count(name: str, context: Context) -> str:
+    """Reports numbers until it is cancelled."""
+    for number in itertools.count():
+        await context.report_progress(number)
+        await asyncio.sleep(0.01)
+    return "never"
 
 
 @server.tool()

@@ -4,6 +4,7 @@ The tests of this module share servers, except for tests that kill one.
 """
 
 import asyncio
+import base64
 import os
 import signal
 import socket
@@ -16,9 +17,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from chatapp.tools import Progress, servers
 from chatapp.tools.servers import McpServer, ServerFailed
 from chatapp.tools.settings import Command, HttpEndpoint, ServerSettings
 from chatapp.upstream import resolver
+from tests.support.pictures import png
 from tests.support.present import present
 from tests.support.profile import sampled
 from tests.tools.witness import COMMAND, WAIT_SECONDS, HttpServer, Witness, listening
@@ -112,9 +115,39 @@ async def test_a_tool_with_any_name_can_be_called(server: McpServer) -> None:
 async def test_content_other_than_text_is_named(server: McpServer) -> None:
     assert (await server.call("mixed", {})).text.split("\n\n") == [
         "<script>alert(1)</script>\N{REPLACEMENT CHARACTER}",
-        "[image/png, which can't be shown here]",
+        "[Image 1]",
         "a.txt: file:///a.txt",
     ]
+
+
+async def test_images_are_returned_beside_the_text_that_names_them(server: McpServer) -> None:
+    result = await server.call("draw", {"count": 2})
+    assert result.text.split("\n\n") == ["Here:", "[Image 1]", "[Image 2]", "[Image 3]"]
+    assert [image.number for image in result.images] == [1, 2, 3]
+    assert base64.b64decode(result.images[1].base64) == png(3000, 31)
+
+
+async def test_a_tool_that_reports_its_progress_has_more_time(
+    reached_by: HttpEndpoint | Command,
+) -> None:
+    """Each report is soon after the one before, and all of them take longer than the timeout."""
+    reports: list[Progress] = []
+    async with connected(settings_of(reached_by, seconds=4)) as server:
+        await server.list_tools()  # which starts it
+        arguments = {"steps": 6, "seconds": 1}
+        result = await server.call("search", arguments, reports.append)
+    assert result.text == "found"
+    assert [one.words for one in reports] == [f"Searching {one} of 6" for one in range(1, 7)]
+
+
+async def test_progress_extends_a_call_up_to_a_bound(
+    reached_by: HttpEndpoint | Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(servers, "LONGEST_SECONDS", 1.0)
+    async with connected(settings_of(reached_by, seconds=1)) as server:
+        await server.list_tools()
+        failure = await failure_of(server.call("count", {"name": "one"}))
+    assert "did not answer within 1 seconds" in failure
 
 
 @pytest.mark.parametrize("call", [("fail", {}), ("add", {"a": "one"}), ("no-such-tool", {})])

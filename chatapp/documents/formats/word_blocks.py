@@ -94,7 +94,7 @@ class BlockReader:
         name, content = self._story.drawings.content(self._part, key)
         text = decoded(content) if content and b"\0" not in content[:1000] else ""
         if WEB_PAGE.match(text):
-            return html.to_markdown(text)
+            return html.to_markdown(text, self._story.pages)
         if name.endswith(PLAIN_TEXT):
             return text.strip()
         return self._story.drawings.embedded(self._part, key, "")

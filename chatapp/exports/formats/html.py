@@ -6,6 +6,7 @@ The messages are drawn with the partials of the chat page. Images are part of th
 import base64
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
@@ -80,7 +81,7 @@ def _message(message: Message, html_of: HtmlOf, note: str, contents: Contents | 
         "html": html_of(Typed(message.content)) if message.is_prompt else "",
         "reply": view,
         "files": [_file(one, contents) for one in attachments_of(message)],
-        "pictures": {one: images.get(one, NO_PICTURE) for one in message.extras.images},
+        "pictures": defaultdict(lambda: NO_PICTURE, images),
         "extras": message.extras,
         "usage": getattr(message, "usage", None) if not message.is_streaming else None,
         "ending": "" if message.is_prompt else ending_sentence(message),

@@ -173,8 +173,8 @@ def _message_record(message: Message) -> dict[str, object]:
         "is_continuation": message.is_continuation,
         "content": message.content if message.is_prompt else message.answer_text,
         "reasoning": "\n\n".join(one.reasoning for one in rounds if one.reasoning),
-        "tool_calls": [_tool_call_record(run) for one in rounds for run in one.tool_runs],
-        "rounds": [_round_record(one) for one in rounds] if len(rounds) > 1 else [],
+        "tool_calls": [_tool_call_record(message, run) for one in rounds for run in one.tool_runs],
+        "rounds": [_round_record(message, one) for one in rounds] if len(rounds) > 1 else [],
         "extras": message.extras_record,
         "upstream": message.upstream.name if message.upstream else "",
         "model": message.model,
@@ -217,24 +217,26 @@ def image_record(image: ReplyImage) -> dict[str, object]:
     return {"id": f"{image.message_id}-{image.position}", "type": image.media_type}
 
 
-def _round_record(one: Round) -> dict[str, object]:
+def _round_record(message: Message, one: Round) -> dict[str, object]:
     """Return one of several rounds of a reply: text that ends with tool calls, but for the last."""
     record = {
         "reasoning": one.reasoning,
         "content": "\n\n".join(filter(None, [one.content, one.refusal])),
-        "tool_calls": [_tool_call_record(run) for run in one.tool_runs],
+        "tool_calls": [_tool_call_record(message, run) for run in one.tool_runs],
     }
     return {name: value for name, value in record.items() if value not in EMPTY}
 
 
-def _tool_call_record(run: ToolRun) -> dict[str, object]:
-    return {
+def _tool_call_record(message: Message, run: ToolRun) -> dict[str, object]:
+    record: dict[str, object] = {
         "id": run.id,
         "name": run.name,
         "arguments": run.arguments,
         "state": run.state,
         "result": run.result,
     }
+    images = [f"{message.pk}-{image.position}" for image in run.images]
+    return {**record, "images": images} if images else record
 
 
 def _usage_record(usage: Usage) -> dict[str, object]:

@@ -73,7 +73,7 @@ def _reply(message: Message, contents: Contents | None) -> Iterator[str]:
     for one in message.rounds:
         yield from _round(one)
     for picture in images_of(message):
-        words = f"Image {picture.position + 1}"
+        words = str(picture)
         yield image(words, contents.add_image(picture)) if contents is not None else f"({words})"
     if message.extras.sources:
         yield "Sources:"

@@ -106,6 +106,8 @@ class BranchHistory(NamedTuple):
             return self
         calling = [one.pk for one in messages if one.has_rounds]
         whole = {message.pk: message for message in _WHOLE.all(calling)}
+        for calls in whole.values():
+            _ = calls.tool_images  # read now, because the event loop can't
         with_files = [one.pk for one in messages if one.file_count]
         present = count_present(with_files) if with_files else 0
         files = parts_by_message(with_files) if with_files else {}

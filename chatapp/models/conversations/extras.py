@@ -16,6 +16,7 @@ class Extras:
     source_count: int = 0  # as the upstream counts them, named or not
     has_sound: bool = False
     image_count: int = 0
+    tool_image_count: int = 0  # of images in the results of tools
     expired_images: int = 0  # that were deleted by retention
     left_out: Mapping[str, int] = field(default_factory=dict)  # number of skipped parts by kind
     reasoning_field: str = ""  # in which reasoning arrived, and is sent back with tool calls
@@ -31,14 +32,15 @@ class Extras:
         for what, count in reply.left_out.items():
             left_out[what] = left_out.get(what, 0) + count
         return Extras(
-            tuple(by_url.values())[:MAX_SOURCES],
-            self.source_count + reply.source_count,
-            self.has_sound or reply.has_sound,
-            self.image_count + len(reply.images),
-            self.expired_images,
-            left_out,
-            reply.reasoning_field or self.reasoning_field,
-            self.conceded,
+            sources=tuple(by_url.values())[:MAX_SOURCES],
+            source_count=self.source_count + reply.source_count,
+            has_sound=self.has_sound or reply.has_sound,
+            image_count=self.image_count + len(reply.images),
+            tool_image_count=self.tool_image_count,
+            expired_images=self.expired_images,
+            left_out=left_out,
+            reasoning_field=reply.reasoning_field or self.reasoning_field,
+            conceded=self.conceded,
         )
 
     @classmethod
@@ -48,15 +50,16 @@ class Extras:
             return cls()
         sources = (source_of(*source) for source in record.get("sources", ()))
         return cls(
-            tuple(filter(None, sources)),
-            record.get("source_count", 0),
-            record.get("has_sound", False),
-            record.get("image_count", 0),
-            record.get("expired_images", 0),
-            record.get("left_out", {}),
-            record.get("reasoning_field", ""),
-            record.get("conceded", ""),
-            record.get("imported_usage", {}),
+            sources=tuple(filter(None, sources)),
+            source_count=record.get("source_count", 0),
+            has_sound=record.get("has_sound", False),
+            image_count=record.get("image_count", 0),
+            tool_image_count=record.get("tool_image_count", 0),
+            expired_images=record.get("expired_images", 0),
+            left_out=record.get("left_out", {}),
+            reasoning_field=record.get("reasoning_field", ""),
+            conceded=record.get("conceded", ""),
+            imported_usage=record.get("imported_usage", {}),
         )
 
     def as_record(self) -> dict[str, Any] | None:
@@ -66,6 +69,7 @@ class Extras:
             "source_count": self.source_count,
             "has_sound": self.has_sound,
             "image_count": self.image_count,
+            "tool_image_count": self.tool_image_count,
             "expired_images": self.expired_images,
             "left_out": dict(self.left_out),
             "reasoning_field": self.reasoning_field,
@@ -82,13 +86,18 @@ class Extras:
 
     def without_images(self) -> Self:
         """Return the extras after the images have expired."""
-        expired = self.expired_images + self.image_count
-        return replace(self, image_count=0, expired_images=expired)
+        expired = self.expired_images + self.image_count + self.tool_image_count
+        return replace(self, image_count=0, tool_image_count=0, expired_images=expired)
 
     @property
     def images(self) -> range:
-        """The positions of the images."""
+        """The positions of the images, without those of tools."""
         return range(self.image_count)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows of `ReplyImage`."""
+        return bool(self.image_count or self.tool_image_count)
 
     @property
     def left_out_count(self) -> int:

@@ -23,7 +23,12 @@ from chatapp.models.conversations import branches, storage
 from chatapp.models.conversations.chat_settings import ChatSettings
 from chatapp.models.conversations.context_cuts import copy_cuts, summary_bytes
 from chatapp.models.conversations.conversation import Conversation
-from chatapp.models.conversations.images import IMAGE_BYTES, ReplyImage
+from chatapp.models.conversations.images import (
+    END_OF_IMAGES,
+    FIRST_OF_TOOLS,
+    IMAGE_BYTES,
+    ReplyImage,
+)
 from chatapp.models.conversations.locked_message import GONE, locked_message
 from chatapp.models.conversations.messages import STORED, Message
 from chatapp.models.conversations.request_settings import RequestSettings
@@ -47,7 +52,8 @@ LONG_FIELDS = (
 )
 COPIED_IMAGES = """
 INSERT INTO chatapp_replyimage (message_id, position, media_type, data, file_id)
-SELECT %s, position, media_type, data, file_id FROM chatapp_replyimage WHERE message_id = %s
+SELECT %s, position, media_type, data, file_id FROM chatapp_replyimage
+WHERE message_id = %s AND position < %s
 """
 
 
@@ -92,6 +98,11 @@ class Copying:
 
     with_settings: ClassVar = True  # the settings of requests, and what is left out of them
     done = 0  # steps
+
+    @property
+    def with_tools(self) -> bool:
+        """Whether tool calls are copied."""
+        return True
 
     @transaction.atomic
     def step(self, _user: User) -> bool:
@@ -140,13 +151,14 @@ class Copying:
             copy_cuts(fork, {old: copies[old] for old in ids})
         pk = Message._meta.pk
         with_images = [
-            old for old, message in zip(ids, messages, strict=True) if message.extras.image_count
+            old for old, message in zip(ids, messages, strict=True) if message.extras.has_rows
         ]
+        end = END_OF_IMAGES if self.with_tools else FIRST_OF_TOOLS
         with connection.cursor() as cursor:
             cursor.executemany(
                 COPIED_IMAGES,
                 [
-                    [pk.get_db_prep_value(one, connection) for one in (copies[old], old)]
+                    [*(pk.get_db_prep_value(one, connection) for one in (copies[old], old)), end]
                     for old in with_images
                 ],
             )

@@ -1,10 +1,15 @@
 """Images that came with replies, in a table of their own so that loading a thread skips them."""
 
+from uuid import UUID
+
 from django.db import models
 from django.db.models.functions import Coalesce, Length
 
 from chatapp.models.accounts.users import User
 from chatapp.models.files.stored_files import StoredFile
+
+# Positions: those of images that tools returned begin here, those of the answer at 0.
+FIRST_OF_TOOLS, END_OF_IMAGES = 1000, 2000
 
 IMAGE_BYTES = Coalesce(models.F("file__size"), Length("data"))
 
@@ -25,9 +30,10 @@ class ReplyImageQuerySet(models.QuerySet["ReplyImage"]):
 
 
 class ReplyImage(models.Model):
-    """One image of a reply. `media_type` was detected from the bytes on arrival.
+    """One image of a reply, or of a tool's result in it.
 
-    It is saved with its reply, in `data`, and moved later, so that no reply waits for the storage.
+    An image of a reply is saved with it, in `data`, and moved later, so that no reply waits for the
+    storage. Its `media_type` was detected from the bytes on arrival.
     """
 
     message = models.ForeignKey("chatapp.Message", models.CASCADE, related_name="images")
@@ -48,6 +54,8 @@ class ReplyImage(models.Model):
         ]
 
     def __str__(self) -> str:
+        if self.position >= FIRST_OF_TOOLS:
+            return f"Tool image {self.position - FIRST_OF_TOOLS + 1}"
         return f"Image {self.position + 1}"
 
     def read(self) -> bytes:
@@ -56,3 +64,9 @@ class ReplyImage(models.Model):
         Raises `OSError` if the storage fails, and `FileNotFoundError` if it has lost them.
         """
         return self.file.read() if self.file else bytes(self.data or b"")
+
+
+def tool_image_files(message: UUID) -> dict[int, str]:
+    """Return the names in the storage of the images that a reply's tools returned, by position."""
+    images = ReplyImage.objects.filter(message=message, position__gte=FIRST_OF_TOOLS)
+    return dict(images.exclude(file=None).values_list("position", "file__name"))

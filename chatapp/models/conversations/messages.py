@@ -19,7 +19,7 @@ from chatapp.db.statements import Insert, Query, Update
 from chatapp.models.accounts.users import User
 from chatapp.models.billing import budget_accounts
 from chatapp.models.billing.usage import Usage, milliseconds
-from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.images import ReplyImage, tool_image_files
 from chatapp.models.conversations.plain_messages import plain_chat_messages
 from chatapp.models.conversations.replies import StoredReply
 from chatapp.models.conversations.rounds import ToolRun
@@ -256,6 +256,11 @@ class Message(StoredReply):
         """The attached files, as pages show them."""
         return shown_by_message([self.pk])[self.pk] if self.file_count else []
 
+    @cached_property
+    def tool_images(self) -> dict[int, str]:
+        """The names in the storage of the images that tools returned, by position."""
+        return tool_image_files(self.pk) if self.extras.tool_image_count else {}
+
     def load_files(self) -> None:
         """Read `file_parts` and `files` now, because the event loop can't."""
         _ = self.file_parts, self.files
@@ -278,7 +283,7 @@ class Message(StoredReply):
         called = [
             message
             for round in earlier
-            for message in round.as_chat_messages(reasoning_field, with_extras=bool(is_same))
+            for message in round.as_chat_messages(reasoning_field, bool(is_same), self.tool_images)
         ]
         answer = plain_chat_messages(self)
         if answer and reasoning_field:

@@ -212,15 +212,17 @@ class StoredReply(models.Model):
     def keep_round(self, round: Round, reply: Reply) -> None:
         """Append a round that has ended to the earlier ones."""
         self.earlier_rounds.append(round.as_record())
-        self.earlier_extras = self.earlier_extras.plus(reply)
+        self.earlier_extras = _counting(self.earlier_extras.plus(reply), round.tool_runs)
         self.earlier_images += tuple(reply.images)
 
     def take(self, reply: Reply, tool_runs: Iterable[ToolRun] = ()) -> None:
         """Copy the text and tool calls that the last round has so far."""
         self.reasoning, self.content, self.refusal = reply.reasoning, reply.answer, reply.refusal
-        self.tool_runs = [run.as_record() for run in tool_runs]
+        runs = list(tool_runs)
+        self.tool_runs = [run.as_record() for run in runs]
         # Images are counted once they are there to be shown.
         extras = replace(self.earlier_extras.plus(reply), image_count=0)
+        extras = _counting(extras, runs)
         self.extras_record = extras.as_record()
 
     def finish(self, reply: Reply, ending: Ending) -> None:
@@ -228,6 +230,7 @@ class StoredReply(models.Model):
         self.ending = ending
         self.new_images = (*self.earlier_images, *reply.images)[:MAX_IMAGES]
         extras = replace(self.earlier_extras.plus(reply), image_count=len(self.new_images))
+        extras = _counting(extras, map(ToolRun.from_record, self.tool_runs))
         self.extras_record = extras.as_record()
         self.finish_reason = reply.finish_reason[:50]
         self.response_id = reply.response_id[:200]
@@ -238,3 +241,9 @@ class StoredReply(models.Model):
         if reply.moderation:
             self.moderation = asdict(reply.moderation)
             self.is_flagged = reply.moderation.is_flagged
+
+
+def _counting(extras: Extras, runs: Iterable[ToolRun]) -> Extras:
+    """Return the extras of rounds with the images in these results of tools, too."""
+    count = extras.tool_image_count + sum(len(run.images) for run in runs)
+    return replace(extras, tool_image_count=count)

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any, Self
 
+from chatapp.upstream.wire.content import ImagePart, Part, text_part
 from chatapp.upstream.wire.reply import Reply
 from chatapp.upstream.wire.tool_calls import ToolCall, parsed_arguments
 
@@ -21,8 +23,28 @@ class RunState(StrEnum):
 
 
 MAX_ID_LENGTH = 40  # characters, which every upstream accepts
+RETURNED = "The tool {} returned:"
+FOLLOW = "(The images that the tools returned follow.)"
+STAND_IN = "(An image that the tool {} returned was left out: this model takes no images.)"
+EXPIRED = "(An image was deleted by the retention policy.)"
 CANCELLED = "(The call was cancelled before the tool returned anything.)"
 UNFINISHED = frozenset({RunState.WRITING, RunState.ASKING, RunState.RUNNING})
+
+
+@dataclass(frozen=True)
+class RunImage:
+    """An image in a tool's result: a `ReplyImage` of the reply, encoded by this app."""
+
+    position: int
+    media_type: str
+    width: int
+    height: int
+    size: int  # bytes
+
+    def as_part(self, file: str, tool: str) -> ImagePart:
+        """Return the content part, whose file has this name in the storage."""
+        stand_in = STAND_IN.format(tool)
+        return ImagePart(file, self.media_type, self.width, self.height, self.size, stand_in)
 
 
 @dataclass
@@ -35,8 +57,10 @@ class ToolRun:
     state: RunState = RunState.WRITING
     result: str = ""
     extras: Mapping[str, object] = field(default_factory=dict)  # sent back with the call
+    images: list[RunImage] = field(default_factory=list)
     # Of the tool, while a person is asked who may always allow it. Not stored.
     definition: str = ""
+    progress: str = ""  # as the tool reports it while it runs. Not stored.
 
     @classmethod
     def of(cls, call: ToolCall) -> Self:
@@ -47,13 +71,15 @@ class ToolRun:
         known = {**record, "state": RunState(record["state"])}
         if extra := known.pop("extra_content", None):  # as version 0.4 stored it
             known["extras"] = {"extra_content": extra}
+        known["images"] = [RunImage(**image) for image in known.get("images", ())]
         return cls(**known)
 
     def as_record(self) -> dict[str, Any]:
         record = asdict(self)
-        del record["definition"]
-        if not self.extras:
-            del record["extras"]  # which the previous version does not know
+        del record["definition"], record["progress"]
+        for name in ("extras", "images"):  # which previous versions do not know
+            if not record[name]:
+                del record[name]
         return record
 
     def as_request(self, with_extras: bool) -> dict[str, object]:
@@ -132,9 +158,14 @@ class Round:
         return record
 
     def as_chat_messages(
-        self, reasoning_field: str = "", with_extras: bool = False
+        self,
+        reasoning_field: str = "",
+        with_extras: bool = False,
+        files: Mapping[int, str] = MappingProxyType({}),
     ) -> list[dict[str, object]]:
         """Return the round as the next request repeats it: the calls and their results.
+
+        `files` has the names of images in the storage by their positions. The others were deleted.
 
         What else came with the calls goes back only to the model that sent it: signatures,
         encrypted reasoning, and the reasoning in the field in which it arrived, which DeepSeek
@@ -149,4 +180,29 @@ class Round:
             asked |= self.opaque
         if reasoning_field:  # DeepSeek requires the field even if it is empty
             asked[reasoning_field] = self.reasoning
-        return [asked, *(run.as_result(with_extras) for run in self.tool_runs)]
+        results = [run.as_result(with_extras) for run in self.tool_runs]
+        return [asked, *results, *self._pictures(files)]
+
+    def _pictures(self, files: Mapping[int, str]) -> list[dict[str, object]]:
+        """Return the images of the results, as a user's message.
+
+        OpenAI's API takes only text as a result, and some templates refuse a user's message right
+        after one.
+        """
+        parts: list[Part] = []
+        for run in self.tool_runs:
+            if run.images:
+                name = run.name or "unnamed"
+                parts.append(text_part(RETURNED.format(name)))
+                parts += [
+                    one.as_part(files[one.position], name)
+                    if one.position in files
+                    else text_part(EXPIRED)
+                    for one in run.images
+                ]
+        if not parts:
+            return []
+        return [
+            {"role": "assistant", "content": FOLLOW},
+            {"role": "user", "content": parts},
+        ]

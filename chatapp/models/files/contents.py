@@ -6,20 +6,29 @@ It is kept once per person and content, however many messages have the file.
 from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Substr
 
 from chatapp.models.files.stored_files import StoredFile
-from chatapp.upstream.wire.content import ImagePart, Part, text_part
+from chatapp.upstream.wire.content import PICTURE_LEFT_OUT, ImagePart, Part, text_part
 from chatapp.upstream.wire.estimates import BYTES_PER_TOKEN, MIDDLE, PromptSize
 from chatapp.upstream.wire.history import History
 
 PLAIN_TEXT = "text/plain"
+BETWEEN_PAGES = "\n\n"
 FIRST_FRAME = "{}: an animation, of which only the first frame is sent."
 PAGES_NOT_SENT = "{} {} {} not sent: at most {} pages of a scan are."
+
+
+class PlacedPart(NamedTuple):
+    """A picture of a document, and its place."""
+
+    page: int  # from 1
+    offset: int  # characters of the page before it
+    part: Part
 
 
 class FileContent(models.Model):
@@ -62,10 +71,14 @@ class FileContent(models.Model):
         if self.kind == self.Kind.IMAGE:
             said = [text_part(FIRST_FRAME.format(escape(name)))] if self.left_out else []
             return [*said, self.as_image_part()]
-        pictures = [one for one in self.page_images.all() if first <= one.page_number <= last]
+        images = [one for one in self.page_images.all() if first <= one.page_number <= last]
         if self.kind == self.Kind.SCAN:
-            return self._scan_parts(name, first, last, pictures)
-        return self._document_parts(name, first, last, pictures)
+            return self._scan_parts(name, first, last, images)
+        placed = [
+            PlacedPart(one.page_number, one.offset, one.as_image_part(PICTURE_LEFT_OUT))
+            for one in images
+        ]
+        return self.document_parts(name, first, last, placed)
 
     def _scan_parts(
         self, name: str, first: int, last: int, images: "Sequence[PageImage]"
@@ -85,24 +98,28 @@ class FileContent(models.Model):
         pages = "Pages" if first + most < last else "Page"
         return PAGES_NOT_SENT.format(pages, rest, "are" if pages == "Pages" else "is", most)
 
-    def _document_parts(
-        self, name: str, first: int, last: int, pictures: "Sequence[PageImage]"
+    def document_parts(
+        self, name: str, first: int, last: int, pictures: Sequence[PlacedPart]
     ) -> list[Part]:
         """Return the text, between marks that it can't contain itself, and pictures in it."""
         starts = [0, *self.page_ends]
-        text, places = "", list[tuple[int, PageImage]]()
+        pages: list[str] = []
+        cuts: list[tuple[int, Part]] = []
+        length = 0
         for number in range(first, last + 1):
-            text += "\n\n" if text else ""
-            text += f"[{self.unit} {number}]\n" if self.unit else ""
-            here = (one for one in pictures if one.page_number == number)
-            places += [(len(text) + one.offset, one) for one in here]
-            text += self.text[starts[number - 1] : starts[number]]
+            head = f"[{self.unit} {number}]\n" if self.unit else ""
+            page = head + self.text[starts[number - 1] : starts[number]]
+            here = (one for one in pictures if one.page == number)
+            cuts += [(length + len(head) + one.offset, one.part) for one in here]
+            pages.append(page)
+            length += len(page) + len(BETWEEN_PAGES)
+        text = BETWEEN_PAGES.join(pages)
         mark = f"document-{sha256(text.encode()).hexdigest()[:16]}"
         of = f' pages="{self._range_words(first, last)}"' if self.unit else ""
         of += f' left-out="{words}"' if (words := self.left_out_words) else ""
         begin = f'<{mark} name="{escape(name)}"{of}>\n'
-        places = [(len(begin) + place, picture) for place, picture in places]
-        return _cut_at_pictures(f"{begin}{text}\n</{mark}>", places)
+        cuts = [(len(begin) + place, part) for place, part in cuts]
+        return _cut_at_pictures(f"{begin}{text}\n</{mark}>", cuts)
 
     def _range_words(self, first: int, last: int) -> str:
         unit = self.unit.lower() or "page"
@@ -178,17 +195,17 @@ class PageImage(models.Model):
     def page_number(self) -> int:
         return 1 + (self.position if self.page is None else self.page)
 
-    def as_image_part(self, is_in_text: bool = False) -> ImagePart:
+    def as_image_part(self, stand_in: str = "") -> ImagePart:
         file = self.file
-        return ImagePart(file.name, self.media_type, self.width, self.height, file.size, is_in_text)
+        return ImagePart(file.name, self.media_type, self.width, self.height, file.size, stand_in)
 
 
-def _cut_at_pictures(text: str, places: Sequence[tuple[int, PageImage]]) -> list[Part]:
+def _cut_at_pictures(text: str, cuts: Sequence[tuple[int, Part]]) -> list[Part]:
     """Return the text and the pictures in it, of which only so many are sent."""
     parts: list[Part] = []
     start = 0
-    for place, picture in places[: settings.CHATAPP_SCANNED_PAGES]:
-        parts += [text_part(text[start:place]), picture.as_image_part(is_in_text=True)]
+    for place, picture in cuts[: settings.CHATAPP_SCANNED_PAGES]:
+        parts += [text_part(text[start:place]), picture]
         start = place
     return [*parts, text_part(text[start:])]
 

@@ -73,6 +73,10 @@ class SharedCopying(Copying):
 
     with_settings = False
 
+    @property
+    def with_tools(self) -> bool:
+        return bool(self.link.shows_tools)
+
     def step(self, user: User) -> bool:
         self._store_texts()  # not within the transaction, as the storage may be slow
         with transaction.atomic():
@@ -113,6 +117,7 @@ class SharedCopying(Copying):
             message.earlier_rounds = []
         if not link.shows_tools:
             message.tool_runs = []
+            message.extras_record = replace(message.extras, tool_image_count=0).as_record()
         if not link.shows_reasoning:
             message.reasoning = ""
         message.earlier_rounds = [self._shown(one) for one in message.earlier_rounds]

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from chatapp.models.accounts.users import User
 from chatapp.models.conversations import branches
-from chatapp.models.conversations.images import ReplyImage
+from chatapp.models.conversations.images import FIRST_OF_TOOLS, ReplyImage
 from chatapp.models.conversations.messages import Message
 from chatapp.models.conversations.thread_pages import ThreadPage
 from chatapp.models.files.attachments import Attachment
@@ -66,7 +66,8 @@ def image_of(link: SharedView, reply: UUID, position: int) -> ReplyImage:
     images = ReplyImage.objects.select_related("file", "message")
     of_chat = images.filter(message__conversation=link.conversation_id)
     found = of_chat.filter(message=reply, position=position).first()
-    if not link.shows_files or found is None:
+    is_hidden = not link.shows_files or (position >= FIRST_OF_TOOLS and not link.shows_tools)
+    if is_hidden or found is None:
         raise NotHere
     _check(link, found.message)
     return found

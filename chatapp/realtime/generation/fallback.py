@@ -128,7 +128,7 @@ class Fallbacks(Generic[A]):
     def _checked(self, choice: ModelChoice) -> A:
         """Return what this model would be asked; raises `Refused`."""
         asked = self._asked_of(self._asked, choice)
-        if asked.history.has_own_images and takes_images(asked.upstream, choice.name) is False:
+        if asked.history.needs_images and takes_images(asked.upstream, choice.name) is False:
             raise Refused("It takes no images.")
         return asked
 

@@ -64,7 +64,7 @@ async def options_of(
 def history_taken(history: History, upstream: Upstream, model: str) -> History:
     """Return the history as a model takes it."""
     if history.images and takes_images(upstream, model) is False:
-        history = history.without_pictures_in_text()
+        history = history.without_optional_images()
     return as_taken(history, upstream.concessions_to(model))
 
 

@@ -1,17 +1,23 @@
 """Runs the tools that a model called, after asking the person for permission where required."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
-from chatapp.models.conversations.rounds import RunState, ToolRun
-from chatapp.tools import Tool, ToolResult, shared_registry
+from chatapp.models.conversations.rounds import RunImage, RunState, ToolRun
+from chatapp.tools import Progress, Tool, ToolImage, ToolResult, shared_registry
 from chatapp.upstream.wire.tool_calls import ToolCall
 
 DENIED = ToolResult("The user denied this tool call.", is_error=True)
 
 Show = Callable[[int, ToolRun], Awaitable[None]]
 Allows = Callable[[Tool], Awaitable[bool]]
+# Stores images, and returns those that were stored and a sentence for each other one.
+KeepImages = Callable[[Sequence[ToolImage]], Awaitable[tuple[list[RunImage], list[str]]]]
+
+PROGRESS_SECONDS = 0.5  # between two reports that are shown
 
 
 @dataclass(frozen=True)
@@ -32,9 +38,12 @@ class ToolRuns:
         person: int,
         allows: Allows,
         off_servers: Collection[int] = (),
+        keep_images: KeepImages | None = None,
     ) -> None:
         """`person` is the primary key of the user on whose behalf the tools are called. `allows`
-        tells whether they always allow a tool, and `off_servers` are those they switched off."""
+        tells whether they always allow a tool, and `off_servers` are those they switched off.
+        `keep_images` stores the images of results, which are left out without it."""
+        self._keep_images = keep_images
         self._person = person
         self._allows = allows
         self._off_servers = off_servers
@@ -78,9 +87,17 @@ class ToolRuns:
             return
         run.state = RunState.RUNNING
         await self._show(index, run)
-        result = await shared_registry().call(tool, dict(call.parsed))
+        progress = ShownProgress(run, partial(self._show, index))
+        try:
+            result = await shared_registry().call(tool, dict(call.parsed), progress.report)
+        finally:
+            await progress.end()
         state = RunState.FAILED if result.is_error else RunState.DONE
-        await self._end(index, state, result.text)
+        text = result.text
+        if result.images and self._keep_images:
+            run.images, notes = await self._keep_images(result.images)
+            text = "\n\n".join([text, *notes])
+        await self._end(index, state, text)
 
     async def _is_allowed(self, index: int, tool: Tool) -> bool:
         if not tool.always_asks and await self._allows(tool):
@@ -96,3 +113,35 @@ class ToolRuns:
         run = self.runs[index]
         run.state, run.result = state, text
         await self._show(index, run)
+
+
+class ShownProgress:
+    """Shows what a tool reports of its progress, the latest report at a time.
+
+    A server may report as often as it likes.
+    """
+
+    def __init__(self, run: ToolRun, show: Callable[[ToolRun], Awaitable[None]]) -> None:
+        self._run, self._show = run, show
+        self._showing: asyncio.Task[None] | None = None
+
+    def report(self, progress: Progress) -> None:
+        if progress.words != self._run.progress:
+            self._run.progress = progress.words
+            if self._showing is None or self._showing.done():
+                self._showing = asyncio.create_task(self._show_latest())
+
+    async def end(self) -> None:
+        """Show nothing more."""
+        self._run.progress = ""
+        if self._showing:
+            self._showing.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._showing
+
+    async def _show_latest(self) -> None:
+        shown = ""
+        while shown != self._run.progress:
+            shown = self._run.progress
+            await self._show(self._run)
+            await asyncio.sleep(PROGRESS_SECONDS)

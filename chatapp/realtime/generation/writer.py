@@ -22,6 +22,7 @@ from chatapp.realtime.generation.frame_scheduler import FrameScheduler
 from chatapp.realtime.generation.images import with_images
 from chatapp.realtime.generation.requests import history_taken, options_of, possible_concessions
 from chatapp.realtime.generation.retries import RequestFailed, with_retries
+from chatapp.realtime.generation.tool_images import ToolImages
 from chatapp.realtime.generation.tool_runs import ToolRuns
 from chatapp.realtime.journal import Segment
 from chatapp.rendering.fragments import LiveReply
@@ -90,6 +91,7 @@ class Writer:
         self._journal = journal
         self._rounds: list[Round] = []
         self._tool_runs: ToolRuns | None = None
+        self._tool_images = ToolImages(turn.reply.pk, self.person)
         self._client = client
         self._live = live
         self._frames = frames
@@ -112,6 +114,7 @@ class Writer:
                 self.person,
                 self._always_allows,
                 self._turn.off_servers,
+                self._tool_images.keep,
             )
             await self._tool_runs.finish()
             self._begin_round()
@@ -375,7 +378,9 @@ class Writer:
         self._rounds.append(finished)
         self.message.keep_round(finished, self.reply)
         reasoning_field = self.message.earlier_extras.reasoning_field
-        repeated = finished.as_chat_messages(reasoning_field, with_extras=True)
+        repeated = finished.as_chat_messages(
+            reasoning_field, with_extras=True, files=self._tool_images.files
+        )
         self._history = self._history.followed_by(History.of(repeated))
         self._tool_runs = None
         self.reply, self.others = Reply(), []

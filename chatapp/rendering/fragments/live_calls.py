@@ -38,7 +38,7 @@ class LiveCalls:
             round, index = key[0], int(key[1])
             run = ToolRun(identity, name, "")
             element_id = call_id(self._message, round, index)
-            self._calls[key] = CallRegion(round, index, run, element_id)
+            self._calls[key] = CallRegion(round, index, run, element_id, self._message.pk)
         run = self._calls[key].run
         # The page says how much is left out once the call is complete.
         added = arguments[: MAX_SHOWN_LENGTH - len(run.arguments)]
@@ -57,7 +57,8 @@ class LiveCalls:
         """Update the `index`-th call of the round, counted in the order of the calls' indexes."""
         keys = sorted((key for key in self._calls if key[0] == round), key=lambda one: int(one[1]))
         before = self._calls[keys[index]]
-        self._calls[keys[index]] = CallRegion(before.round, index, run, before.element_id)
+        shown = CallRegion(before.round, index, run, before.element_id, before.reply)
+        self._calls[keys[index]] = shown
         self._stale.add(keys[index])
 
     def finish(self) -> None:

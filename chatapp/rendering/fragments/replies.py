@@ -38,8 +38,10 @@ class CallRegion:
     index: int
     run: ToolRun
     element_id: str
+    reply: UUID
     name: str = "tool-call"
     unshown: int = 0  # characters of the arguments that arrived but were not kept for the page
+    has_images: bool = True  # unless they were deleted
 
     @property
     def tool(self) -> ReadableName:
@@ -59,6 +61,11 @@ class CallRegion:
     @property
     def result(self) -> "Excerpt":
         return Excerpt.of(self.run.result)
+
+    @property
+    def images(self) -> Sequence[int]:
+        """The positions of the images in the result."""
+        return [image.position for image in self.run.images] if self.has_images else []
 
 
 @dataclass(frozen=True)
@@ -180,7 +187,14 @@ def _regions_of(
         for name, text in _texts_of_round(round)
     ]
     calls = [
-        CallRegion(number, index, run, call_id(message, number, index))
+        CallRegion(
+            number,
+            index,
+            run,
+            call_id(message, number, index),
+            message.pk,
+            has_images=not message.extras.expired_images,
+        )
         for index, run in enumerate(round.tool_runs)
     ]
     return regions + calls

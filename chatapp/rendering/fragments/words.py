@@ -137,6 +137,8 @@ STATE_WORDS = {
 
 
 def state_words(run: ToolRun) -> str:
+    if run.state is RunState.RUNNING and run.progress:
+        return run.progress
     return STATE_WORDS[run.state]
 
 

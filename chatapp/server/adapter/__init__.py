@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from chatapp.api.large_bodies import LargeBodies
     from chatapp.server.adapter.server import AdaptedServer
 
 # The server pings each WebSocket after this many seconds, and waits so long for the pong.
@@ -21,13 +22,15 @@ def create_server(
     application: Any,
     sockets: Sequence[socket.socket],
     *,
-    body_limit: Callable[[int, bytes], int],
+    body_limit: Callable[[int], int],
+    large_bodies: "LargeBodies",
     ready: Callable[[], None],
 ) -> "AdaptedServer":
     """Return a server of the ASGI `application` that runs on `loop`. Call it once in a process.
 
-    The server owns the listening `sockets`. `body_limit` maps the local port and the path of a
-    request to the most bytes its body may have. `ready` is called once, right before `loop` runs.
+    The server owns the listening `sockets`. `body_limit` maps a local port to the most bytes that a
+    body may have there, apart from those that `large_bodies` admits. `ready` is called once, right
+    before `loop` runs.
     """
     from twisted.internet.main import installReactor
 
@@ -37,4 +40,4 @@ def create_server(
     # Daphne uses the reactor that is installed when it is first imported.
     from chatapp.server.adapter.server import AdaptedServer
 
-    return AdaptedServer(application, sockets, body_limit, ready)
+    return AdaptedServer(application, sockets, body_limit, large_bodies, ready)

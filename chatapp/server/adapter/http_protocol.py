@@ -18,22 +18,29 @@ WebSockets have limits of their own (`socket_protocol`) once the head of the han
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import Any
+from io import BytesIO
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any
 
 from daphne.http_protocol import HTTPFactory, WebRequest
+from django.conf import settings
 from twisted.web.http import HTTPChannel
 from twisted.web.http import HTTPFactory as TwistedFactory
 
-from chatapp.api.responses import error_of_large_body
+from chatapp.api.responses import API_PATH, ApiError, plain_error
 from chatapp.server.response_headers import JSON, PLAIN, refusal_headers
+
+if TYPE_CHECKING:
+    from chatapp.api.large_bodies import LargeBodies, LargeBody
 
 logger = logging.getLogger(__name__)
 
 HEAD_SECONDS = 15.0
 BODY_SECONDS = 15.0  # plus the time its bytes take at the slowest rate
 SLOWEST_BYTES_A_SECOND = 16 * 1024
+SLOWEST_LARGE_BYTES_A_SECOND = 64 * 1024  # of a large body, which takes up room that others need
 IDLE_SECONDS = 60.0  # a proxy's `keepalive_timeout` must be shorter
 TAKING_SECONDS = 300.0  # to read what was written, before more is or when all of it was
 # What a refused client still sends is read and dropped within these limits.
@@ -47,12 +54,12 @@ MAX_HEADERS = 100
 # a chunk of one byte, and copies what follows each chunk, so it is fed small pieces.
 MAX_CHUNKS = 1000
 PIECE_BYTES = 4 * 1024
-API_PATH = b"/api/v1/"
 
 _HTTPChannel: Any = HTTPChannel  # its type hints are incomplete
 
-# Maps the local port and the path of a request to the most bytes its body may have.
-BodyLimit = Callable[[int, bytes], int]
+# Maps the local port of a request to the most bytes that anybody may send there.
+BodyLimit = Callable[[int], int]
+Headers = Sequence[tuple[bytes, bytes]]
 
 
 class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
@@ -64,11 +71,13 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
     abortTimeout = LINGER_SECONDS
 
     body_limit = 0  # of the request whose head was read last or is being read
+    large_body: "LargeBody | None" = None  # of that request, if it is larger than anybody's may be
     is_refused = False
     _dropped_bytes = 0  # since the refusal
     _is_idle = False  # waiting for the next request
     _head_lines = 0
     _head_bytes = 0
+    _path = b""  # of that request
 
     def dataReceived(self, data: bytes) -> None:
         if self.is_refused:
@@ -99,6 +108,8 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
 
     def lineLengthExceeded(self, line: bytes) -> None:
         self._head_lines += 1
+        if self._head_lines == 1:
+            self._path = line.partition(b" ")[2]
         self._refuse_head()
 
     def _refuse_head(self) -> None:
@@ -129,14 +140,29 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         if has_odd_coding or has_odd_body or len(headers.getRawHeaders(b"Host", [])) > 1:
             self._respondToBadRequestAndDisconnect()
             return
-        self.body_limit = self.factory.body_limit(self.getHost().port, self._path)
+        self.body_limit = self.factory.body_limit(self.getHost().port)
         if self.length is not None and self.length > self.body_limit:
-            self.refuse_body()
+            self._admit_large_body(self.length, headers.getRawHeaders(b"Authorization", [b""])[0])
+        if self.is_refused:
             return
         super().allHeadersReceived()
         if self.length != 0:
             size = self.body_limit if self.length is None else self.length
-            self.setTimeout(BODY_SECONDS + size / SLOWEST_BYTES_A_SECOND)
+            slowest = SLOWEST_LARGE_BYTES_A_SECOND if self.large_body else SLOWEST_BYTES_A_SECOND
+            self.setTimeout(BODY_SECONDS + size / slowest)
+
+    def _admit_large_body(self, length: int, authorization: bytes) -> None:
+        large_bodies: LargeBodies | None = self.factory.large_bodies
+        if large_bodies:
+            self.body_limit = max(self.body_limit, large_bodies.limit(self._path))
+        if not large_bodies or length > self.body_limit:
+            self.refuse_body()
+            return
+        try:
+            sent = authorization.decode("latin-1")
+            self.large_body = large_bodies.begin(length, sent, self._refuse_with)
+        except ApiError as error:
+            self._refuse_with(error)
 
     # The body
 
@@ -161,10 +187,7 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
 
     def refuse_body(self) -> None:
         sentence = f"The request is larger than the {self.body_limit:,} bytes allowed here."
-        if API_PATH in self._path:  # clients of the API read JSON
-            self.refuse(413, sentence, (JSON, error_of_large_body(sentence)))
-        else:
-            self.refuse(413, sentence)
+        self.refuse(413, sentence)
 
     # The response, and what follows
 
@@ -187,8 +210,10 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
     def connectionLost(self, reason: Any) -> None:
         super().connectionLost(reason)
         self._can_write.set()
+        self._end_large_body()
 
     def requestDone(self, request: Any) -> None:
+        self._end_large_body()
         if self._waitingForTransport:
             # Read no other request before the client has read this response.
             self._networkProducer.pauseProducing()
@@ -200,6 +225,11 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         self._is_idle = True
         if self.persistent and early.strip(b"\r\n"):
             self.dataReceived(early)
+
+    def _end_large_body(self) -> None:
+        if self.large_body:
+            self.factory.large_bodies.end(self.large_body)
+            self.large_body = None
 
     def resumeProducing(self) -> None:
         super().resumeProducing()
@@ -220,12 +250,17 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
     def _respondToBadRequestAndDisconnect(self) -> None:
         self.refuse(400, "This server can't understand the request.")
 
-    def refuse(
-        self, status: int, sentence: str, content: tuple[tuple[bytes, bytes], bytes] | None = None
-    ) -> None:
-        """Respond with `sentence`, close the connection and drop what else arrives.
+    def _refuse_with(self, error: ApiError) -> None:
+        headers = [(name.encode(), value.encode()) for name, value in error.headers.items()]
+        self._refuse(error.status, error.content, [*refusal_headers(JSON), *headers])
 
-        `content` is the header of a content type and a body to send in place of the sentence.
+    def refuse(self, status: int, sentence: str) -> None:
+        """Respond with `sentence`, close the connection and drop what else arrives."""
+        kind, body = content_of(self._path, status, sentence, f"{sentence}\n")
+        self._refuse(status, body, refusal_headers(kind))
+
+    def _refuse(self, status: int, body: bytes, headers: Headers) -> None:
+        """Send a response and read no more.
 
         Writing ends at once, reading a little later: otherwise a client that is still sending
         would get a reset before it could read the response.
@@ -233,16 +268,16 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         if self.is_refused:
             return
         self.is_refused = True
+        self._end_large_body()
         self.clearLineBuffer()
         for request in self.requests:
             if request.content:
                 request.content.close()
-        kind, body = content or (PLAIN, f"{sentence}\n".encode())
         lines = [
             b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode()),
             b"Content-Length: %d" % len(body),
             b"Connection: close",
-            *(b"%s: %s" % header for header in refusal_headers(kind)),
+            *(b"%s: %s" % header for header in headers),
         ]
         logger.info("Request refused", extra={"status": status})
         self._networkProducer.unregisterProducer()
@@ -251,10 +286,21 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
         self.setTimeout(LINGER_SECONDS)
 
 
+def content_of(
+    path: bytes, status: int, sentence: str, plain: str
+) -> tuple[tuple[bytes, bytes], bytes]:
+    """Return the content type and the body of an error by the server itself."""
+    if API_PATH.encode() in path:  # clients of the API read JSON
+        return JSON, plain_error(status, sentence).content
+    return PLAIN, plain.encode()
+
+
 class BoundedRequest(WebRequest):  # type: ignore[misc]
     """One request and its response."""
 
     _chunks = 0  # of its body
+    content: Any
+    body_file: IO[bytes] | None = None  # with a large body, which the app reads from there
 
     def __init__(self, *args: Any, **options: Any) -> None:
         # Otherwise Twisted would parse forms too, in the event loop.
@@ -266,6 +312,13 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
         lengths = self.responseHeaders.getRawHeaders(b"Content-Length")
         is_whole = bool(lengths) and self.sentLength >= int(lengths[0])
         return bool(self.startedWriting) and (self.method == b"HEAD" or is_whole)
+
+    def gotLength(self, length: int | None) -> None:
+        super().gotLength(length)
+        if self.channel.large_body:
+            self.content.close()
+            # Where there is room for files. The system's folder may be in memory.
+            self.content = TemporaryFile(dir=settings.DATA_DIR)  # noqa: SIM115 - Twisted closes it
 
     def handleContentChunk(self, data: bytes) -> None:
         if self.channel.is_refused:
@@ -280,6 +333,22 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
             super().handleContentChunk(data)
 
     def process(self) -> Any:
+        """Begin to answer, once a large body's token has been checked."""
+        if large_body := self.channel.large_body:
+            large_body.check.add_done_callback(lambda _: self._process_large_body())
+            return None
+        return self._process()
+
+    def _process_large_body(self) -> None:
+        """Pass the body on as a file.
+
+        Daphne would read all of it on the event loop and keep it in memory.
+        """
+        if self.channel and self.channel.large_body:
+            self.body_file, self.content = self.content, BytesIO()
+            self._process()
+
+    def _process(self) -> Any:
         # Daphne takes the app's root path from the first header, whichever client sends it, and
         # fails on non-ASCII characters in either. No WebSocket here has a subprotocol.
         for name in (b"Daphne-Root-Path", b"Sec-WebSocket-Protocol"):
@@ -296,21 +365,26 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
         if self._response_started:
             self.loseConnection()  # so that a partial response isn't taken for a whole one
             return
-        text = f"{status} {status_text.decode('ascii')}: {body}\n".encode()
-        self.handle_reply(
-            {"type": "http.response.start", "status": status, "headers": refusal_headers()}
-        )
-        self.handle_reply({"type": "http.response.body", "body": text})
+        text = f"{status} {status_text.decode('ascii')}: {body}\n"
+        kind, content = content_of(self.uri or b"", status, body, text)
+        headers = [*refusal_headers(kind), (b"content-length", b"%d" % len(content))]
+        self.handle_reply({"type": "http.response.start", "status": status, "headers": headers})
+        self.handle_reply({"type": "http.response.body", "body": content})
 
 
 class BoundedFactory(HTTPFactory):  # type: ignore[misc]
-    """A replacement for Daphne's `HTTPFactory` that limits bodies to `body_limit`."""
+    """A replacement for Daphne's `HTTPFactory` that limits bodies.
+
+    A body can have `body_limit` bytes, or more if it is admitted to `large_bodies`.
+    """
 
     protocol = BoundedChannel
 
-    def __init__(self, server: Any, body_limit: BodyLimit) -> None:
+    def __init__(
+        self, server: Any, body_limit: BodyLimit, large_bodies: "LargeBodies | None" = None
+    ) -> None:
         super().__init__(server)
-        self.body_limit = body_limit
+        self.body_limit, self.large_bodies = body_limit, large_bodies
         self.timeOut = HEAD_SECONDS
 
     def buildProtocol(self, addr: Any) -> Any:

@@ -13,6 +13,8 @@ from daphne.ws_protocol import WebSocketFactory
 from twisted.internet import endpoints, reactor
 from twisted.logger import globalLogBeginner
 
+from chatapp.api.large_bodies import LargeBodies
+from chatapp.api.responses import BODY_FILE
 from chatapp.realtime.viewers import WRITE
 from chatapp.server import adapter
 from chatapp.server.adapter.http_protocol import BodyLimit, BoundedFactory, BoundedRequest
@@ -31,6 +33,7 @@ class AdaptedServer(Server):  # type: ignore[misc]
         application: Any,
         sockets: Sequence[socket.socket],
         body_limit: BodyLimit,
+        large_bodies: LargeBodies,
         ready: Callable[[], None],
     ) -> None:
         super().__init__(
@@ -40,7 +43,7 @@ class AdaptedServer(Server):  # type: ignore[misc]
             ping_interval=adapter.PING_SECONDS,
             ping_timeout=adapter.PONG_SECONDS,
         )
-        self._body_limit = body_limit
+        self._body_limit, self._large_bodies = body_limit, large_bodies
         self._ready = ready
 
     def run(self) -> None:
@@ -49,7 +52,7 @@ class AdaptedServer(Server):  # type: ignore[misc]
         Does what Daphne's own method does, which can use neither other factories nor open sockets.
         """
         self.connections: dict[Any, dict[str, Any]] = {}
-        self.http_factory = BoundedFactory(self, self._body_limit)
+        self.http_factory = BoundedFactory(self, self._body_limit, self._large_bodies)
         self.ws_factory = WebSocketFactory(self, server="chatapp")
         self.ws_factory.protocol = SocketProtocol
         self.ws_factory.setProtocolOptions(
@@ -74,9 +77,11 @@ class AdaptedServer(Server):  # type: ignore[misc]
             _reactor.run(installSignalHandlers=False)
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
-        """Put `SocketProtocol.write` into the scope of a WebSocket."""
+        """Put into the scope `SocketProtocol.write` of a WebSocket, or the file of a large body."""
         if isinstance(protocol, SocketProtocol):
             scope["extensions"] = {WRITE: protocol.write}
+        elif protocol.body_file:
+            scope["extensions"] = {BODY_FILE: protocol.body_file}
         return super().create_application(protocol, scope)
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:

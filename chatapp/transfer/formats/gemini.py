@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from chatapp.documents import Limits
 from chatapp.documents.formats.html import to_markdown
+from chatapp.documents.formats.illustrated_pages import IllustratedPages
 from chatapp.transfer.formats.parts import Export, Unusable, chat, file_named
 from chatapp.transfer.records import Format, SourceChat, SourceFile
 from chatapp.transfer.tree import Kind, Node, Text
@@ -45,7 +47,7 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
     left_out: Counter[str] = Counter()
     title = text(value.get("title")).strip()
     pages = [_html_of(one) for one in listed(value.get("safeHtmlItem"))]
-    reply = "\n\n".join(filter(None, (to_markdown(page) for page in pages if page.strip())))
+    reply = "\n\n".join(filter(None, (_markdown_of(page) for page in pages if page.strip())))
     prompt = _prompt_in(title, has_reply=bool(reply))
     if not prompt:
         raise Unusable(NO_PROMPT)
@@ -66,6 +68,11 @@ def chat_of(value: dict[str, Any], export: Export) -> SourceChat:
         created_at=at,
         updated_at=at,
     )
+
+
+def _markdown_of(page: str) -> str:
+    """Return the text of a reply, in which pictures are only named."""
+    return to_markdown(page, IllustratedPages(Limits()), lambda _: None)
 
 
 def _html_of(item: object) -> str:

@@ -23,7 +23,8 @@ class ImagePart:
     width: int  # pixels
     height: int
     size: int  # bytes
-    is_in_text: bool = False  # a picture of a document, whose text says where it stands
+    # What models that take no images read in its place. Without that, they can't be asked.
+    stand_in: str = ""
 
 
 class EncodedPart:
@@ -89,13 +90,19 @@ def texts_joined(messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any
     return [_with_one_text(message) for message in messages]
 
 
-def text_without_pictures(content: object) -> object:
-    """Return a content with a sentence in place of each picture that is in a text."""
-    if not is_parts(content):
-        return content
-    is_picture = [isinstance(part, ImagePart) and part.is_in_text for part in content]
-    parts = zip(content, is_picture, strict=True)
-    return [text_part(PICTURE_LEFT_OUT) if is_one else part for part, is_one in parts]
+def without_optional_images(messages: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the messages with a text in place of each image that has one."""
+    return [_with_stand_ins(message) for message in messages]
+
+
+def _with_stand_ins(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not is_parts(content := message.get("content")):
+        return message
+    parts = [
+        text_part(part.stand_in) if isinstance(part, ImagePart) and part.stand_in else part
+        for part in content
+    ]
+    return {**message, "content": parts}
 
 
 def fitted(width: int, height: int, side: int) -> tuple[int, int]:

@@ -14,9 +14,8 @@ from chatapp.upstream.wire.content import (
     Part,
     has_content,
     images_in,
-    is_parts,
     joined,
-    text_without_pictures,
+    without_optional_images,
 )
 from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.errors import THOUGHTS
@@ -87,6 +86,18 @@ class History(NamedTuple):
         return History([led, *others], self.text_bytes + added, images)
 
     @property
+    def needs_images(self) -> bool:
+        """Whether a model that takes no images can't be asked."""
+        return any(not image.stand_in for image in self.images)
+
+    def without_optional_images(self) -> "History":
+        """Leave out images that have a text in their place, for models that take none."""
+        if not any(image.stand_in for image in self.images):
+            return self
+        messages = without_optional_images(self.messages)
+        return History(messages, sum(map(_bytes_within, messages)), images_in(messages))
+
+    @property
     def has_system(self) -> bool:
         """Whether it begins with a system message."""
         return bool(self.messages) and self.messages[0]["role"] == "system"
@@ -98,21 +109,6 @@ class History(NamedTuple):
         system, prompt, *others = self.messages
         content = joined([system["content"], prompt["content"]])
         return History.of([{**prompt, "content": content}, *others])
-
-    @property
-    def has_own_images(self) -> bool:
-        """Whether it has images that are more than pictures in the text of a document."""
-        return not all(image.is_in_text for image in self.images)
-
-    def without_pictures_in_text(self) -> "History":
-        """Put sentences in place of the pictures of documents, for models that take no images."""
-        messages = [
-            {**one, "content": text_without_pictures(one["content"])}
-            if is_parts(one.get("content"))
-            else one
-            for one in self.messages
-        ]
-        return History(messages, sum(map(_bytes_within, messages)), images_in(messages))
 
     @property
     def has_bare_calls(self) -> bool:

@@ -9,7 +9,8 @@ import pytest
 from chatapp.models.conversations.rounds import RunState, ToolRun
 from chatapp.realtime.generation import tool_runs
 from chatapp.realtime.generation.tool_runs import DENIED, ToolRuns
-from chatapp.tools import ToolResult
+from chatapp.rendering.fragments.words import state_words
+from chatapp.tools import Progress, Report, ToolResult
 from chatapp.upstream.wire.tool_calls import ToolCall
 
 
@@ -29,6 +30,8 @@ class Toolbox:
         self.always_asks = False
         self.always_allowed: set[str] = set()
         self.called: list[Mapping[str, object]] = []
+        self.progress: list[Progress] = []
+        self.goes_on = asyncio.Event()
 
     async def find(self, name: str, person: int, off_servers: Collection[int]) -> Tool | None:
         was_listed, self.is_listed = self.is_listed, True
@@ -37,8 +40,11 @@ class Toolbox:
     async def allows(self, tool: Tool) -> bool:
         return tool.name in self.always_allowed
 
-    async def call(self, tool: Tool, arguments: Mapping[str, object]) -> ToolResult:
+    async def call(self, tool: Tool, arguments: Mapping[str, object], report: Report) -> ToolResult:
         self.called.append(arguments)
+        for progress in self.progress:
+            report(progress)
+            await self.goes_on.wait()
         return ToolResult("done")
 
 
@@ -47,9 +53,11 @@ class Shown:
 
     def __init__(self) -> None:
         self.states: list[tuple[int, RunState]] = []
+        self.words: list[str] = []
 
     async def show(self, index: int, run: ToolRun) -> None:
         self.states.append((index, run.state))
+        self.words.append(state_words(run))
 
     async def until(self, index: int, state: RunState) -> None:
         async with asyncio.timeout(10):
@@ -152,3 +160,41 @@ async def test_a_call_waiting_for_permission_does_not_block_others(toolbox: Tool
     finishing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await finishing
+
+
+async def test_progress_is_shown_in_the_line_of_the_call(toolbox: Toolbox) -> None:
+    toolbox.always_allowed, shown = {"search"}, Shown()
+    toolbox.progress = [Progress(3, 10), Progress(4, 10, "Reading  page 4\n")]
+    runs = runs_of(toolbox, shown, call("search"))
+    finishing = asyncio.create_task(runs.finish())
+    async with asyncio.timeout(10):
+        while "3 of 10" not in shown.words:  # noqa: ASYNC110 - waits for turns of the loop
+            await asyncio.sleep(0)
+    toolbox.goes_on.set()
+    await finishing
+    assert shown.words[-1] == "done"
+    assert "progress" not in runs.runs[0].as_record()
+
+
+async def test_many_reports_are_shown_seldom(toolbox: Toolbox) -> None:
+    toolbox.always_allowed, shown = {"search"}, Shown()
+    toolbox.progress = [Progress(number) for number in range(10_000)]
+    toolbox.goes_on.set()
+    await runs_of(toolbox, shown, call("search")).finish()
+    assert len(shown.words) < 20
+    assert shown.words[-1] == "done"
+
+
+@pytest.mark.parametrize(
+    ("progress", "words"),
+    [
+        (Progress(3, 10), "3 of 10"),
+        (Progress(0.5), "0.5"),
+        (Progress(float("nan"), 1), ""),
+        (Progress(1, float("inf")), "1"),
+        (Progress(1, 2, "  \n"), "1 of 2"),
+        (Progress(1, 2, "<b>" + "x" * 500), "<b>" + "x" * 116 + "…"),
+    ],
+)
+def test_progress_in_words(progress: Progress, words: str) -> None:
+    assert progress.words == words

@@ -1,6 +1,7 @@
 """The arguments of a tool call as a table."""
 
 import json
+from uuid import uuid4
 
 import pytest
 
@@ -54,5 +55,7 @@ def test_the_deepest_and_the_most_values_still_have_rows() -> None:
 @pytest.mark.parametrize("state", RunState)
 def test_arguments_are_text_while_they_arrive_or_if_some_are_missing(state: RunState) -> None:
     run = ToolRun("call_1", "look", '{"x": 1}', state)
-    assert bool(CallRegion(0, 0, run, "c1").argument_rows) is (state is not RunState.WRITING)
-    assert not CallRegion(0, 0, run, "c1", unshown=MAX_SHOWN_LENGTH).argument_rows
+    assert bool(CallRegion(0, 0, run, "c1", uuid4()).argument_rows) is (
+        state is not RunState.WRITING
+    )
+    assert not CallRegion(0, 0, run, "c1", uuid4(), unshown=MAX_SHOWN_LENGTH).argument_rows

@@ -1,0 +1,119 @@
+"""Takes long data URLs out of a JSON body before it is decoded.
+
+A decoder keeps the interpreter's lock while it works, a millisecond for each megabyte, and copies
+the URL. So a long one is replaced by a mark, and its bytes are decoded in steps between which other
+threads can run. Pure.
+"""
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from mmap import mmap
+from typing import Any
+
+import msgspec
+
+from chatapp.upstream.wire.base64_steps import decoded
+from chatapp.upstream.wire.content import EncodedPart
+
+LONG_BYTES = 64 * 1024  # shorter URLs are decoded with the rest
+SEARCH_BYTES = 4 * 1024 * 1024
+
+HEAD = re.compile(rb"data:([\w.+/-]*)(?:;[\w.+=-]+)*;base64,", re.IGNORECASE)
+MAX_HEAD_BYTES = 200
+
+Body = bytes | mmap
+
+
+@dataclass(frozen=True, eq=False)
+class DataUrl:
+    """A data URL as it stands in a body, between the quotation marks."""
+
+    head: bytes  # `data:image/png;base64,`
+    encoded: memoryview  # the base64, in which JSON may escape each slash
+
+    @classmethod
+    def of_text(cls, text: str) -> "DataUrl | None":
+        """Return the data URL that a string is, or None."""
+        return cls.of_bytes(memoryview(text.encode(errors="replace")))
+
+    @classmethod
+    def of_bytes(cls, text: memoryview) -> "DataUrl | None":
+        found = HEAD.match(bytes(text[:MAX_HEAD_BYTES]).replace(rb"\/", b"/"))
+        if not found:
+            return None
+        comma = bytes(text[:MAX_HEAD_BYTES]).index(b",")
+        return cls(found[0], text[comma + 1 :])
+
+    @property
+    def media_type(self) -> str:
+        """The type that it claims to be."""
+        found = HEAD.match(self.head)
+        assert found
+        return found[1].decode().lower()
+
+    def pieces(self) -> Iterator[bytes]:
+        """Return an iterator of the decoded bytes. Iterating raises `ValueError`."""
+        return decoded(self.encoded)
+
+    def within(self, part: Mapping[str, object], mark: str) -> EncodedPart:
+        """Return a content part as JSON, with this URL in place of a mark."""
+        before, after = msgspec.json.encode(part).split(mark.encode())
+        return EncodedPart(b"".join([before, self.head, self.encoded, after]))
+
+
+@dataclass(frozen=True)
+class TakenApart:
+    """A body without its long data URLs, in whose places are marks."""
+
+    json: bytes
+    urls: dict[str, DataUrl]  # by mark
+
+    @classmethod
+    def of(cls, body: Body) -> "TakenApart":
+        view = memoryview(body)
+        # Random, so that no text in the body can imitate a mark.
+        name = secrets.token_hex(16)
+        pieces: list[memoryview | bytes] = []
+        urls: dict[str, DataUrl] = {}
+        at = 0
+        for start, end in _long_strings(body):
+            if url := DataUrl.of_bytes(view[start:end]):
+                mark = f"{name}-{len(urls)}-"
+                urls[mark] = url
+                pieces += [view[at:start], mark.encode()]
+                at = end
+        return cls(b"".join([*pieces, view[at:]]), urls)
+
+    def put_back(self, value: Any, key: str = "") -> Any:
+        """Return a decoded value with its URLs, except for those of images and files."""
+        if isinstance(value, str):
+            url = None if key in ("url", "file_data") else self.urls.pop(value, None)
+            return (url.head + bytes(url.encoded)).decode() if url else value
+        if isinstance(value, dict):
+            return {name: self.put_back(one, name) for name, one in value.items()}
+        return [self.put_back(one) for one in value] if isinstance(value, list) else value
+
+
+def _long_strings(body: Body) -> Iterator[tuple[int, int]]:
+    """Yield where the long strings begin and end that begin like a data URL."""
+    at = 0
+    while (quote := _find(body, b'"data:', at)) >= 0:
+        at = _find(body, b'"', quote + 1)
+        if at < 0:
+            return  # which the decoder reports
+        # A quotation mark after a backslash is part of a text.
+        is_string = body[quote - 1 : quote] != b"\\" and body[at - 1 : at] != b"\\"
+        if is_string and at - quote > LONG_BYTES:
+            yield quote + 1, at
+
+
+def _find(body: Body, sought: bytes, start: int) -> int:
+    """Return where something begins, or -1, in steps between which other threads can run."""
+    while start < len(body):
+        found = body.find(sought, start, start + SEARCH_BYTES + len(sought))
+        if found >= 0:
+            return found
+        start += SEARCH_BYTES
+    return -1

@@ -1,0 +1,166 @@
+"""Reads the files in a script's messages as attached files are read, and stores none of them."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from itertools import accumulate
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from django.conf import settings
+from django.template.defaultfilters import filesizeformat
+
+from chatapp import documents
+from chatapp.api.data_urls import DataUrl
+from chatapp.api.responses import ApiError
+from chatapp.documents import Document, Picture, ReadableLater, Scan, Unreadable
+from chatapp.files.forms import EMPTY, TOO_LARGE
+from chatapp.files.reading import NOT_STORED, limits, threads
+from chatapp.models import FileContent
+from chatapp.models.files.contents import PlacedPart
+from chatapp.upstream.wire.content import (
+    PICTURE_LEFT_OUT,
+    EncodedPart,
+    ImagePart,
+    Part,
+    is_parts,
+    text_part,
+)
+from chatapp.upstream.wire.history import History
+
+logger = logging.getLogger(__name__)
+
+READ_SECONDS = 300.0  # that a request waits for its files
+RETRY_AFTER = 60
+
+BUSY = "The files were not read in time, because the server reads other files. Try again later."
+NOT_BASE64 = "The base64 of this file is not valid."
+
+
+@dataclass(frozen=True, eq=False)
+class UnreadFile:
+    """A file as a script sent it, in place of a content part."""
+
+    name: str
+    url: DataUrl
+    place: str  # in the body
+
+
+Read = tuple[Sequence[Part], Sequence[ImagePart]]  # what is sent, and the images in it
+
+
+def has_files(history: History) -> bool:
+    contents = [message.get("content") for message in history.messages]
+    return any(
+        isinstance(part, UnreadFile) for parts in contents if is_parts(parts) for part in parts
+    )
+
+
+async def read_files(history: History, person: int, takes_images: bool) -> History:
+    """Return the history with the text and the images of its files. Raises `ApiError`.
+
+    The pictures of documents are sent only if the model is known to take images.
+    """
+    images, messages = [*history.images], []
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            for message in history.messages:
+                content, parts = message.get("content"), list[Part]()
+                for part in content if is_parts(content) else ():
+                    if not isinstance(part, UnreadFile):
+                        parts.append(part)
+                        continue
+                    read = await _in_reading_threads(person, part, takes_images)
+                    parts += read[0]
+                    images += read[1]
+                messages.append({**message, "content": parts} if is_parts(content) else message)
+    except TimeoutError:
+        raise ApiError(503, BUSY, "files_not_read", None, RETRY_AFTER) from None
+    return History.as_given(messages, images)
+
+
+async def _in_reading_threads(person: int, file: UnreadFile, takes_images: bool) -> Read:
+    """Read a file when it is the person's turn."""
+    result: Future[Read] = Future()
+    read = partial(_read, file, takes_images)
+    threads.submit(person, len(file.url.encoded), partial(_fulfil, result, read))
+    return await asyncio.wrap_future(result)
+
+
+def _fulfil(result: "Future[Read]", read: Callable[[], Read]) -> None:
+    if result.set_running_or_notify_cancel():
+        try:
+            result.set_result(read())
+        except BaseException as error:  # noqa: BLE001 - raised where it is awaited
+            result.set_exception(error)
+
+
+def _read(file: UnreadFile, takes_images: bool) -> Read:
+    try:
+        with TemporaryFile(dir=settings.DATA_DIR) as opened:
+            size = sum(map(opened.write, file.url.pieces()))
+            _check_size(size, file.place)
+            opened.flush()
+            result = documents.read(Path(f"/dev/fd/{opened.fileno()}"), limits(), file.name)
+    except ValueError:
+        raise ApiError(400, NOT_BASE64, "invalid_file", file.place) from None
+    except ReadableLater as later:
+        raise ApiError(503, str(later), "files_not_read", file.place, RETRY_AFTER) from later
+    except Unreadable as unreadable:
+        raise ApiError(400, str(unreadable), "invalid_file", file.place) from unreadable
+    except OSError as error:
+        logger.error("A file of a script can't be read: %s", error)
+        raise ApiError(503, NOT_STORED, "files_not_read", file.place, RETRY_AFTER) from error
+    return _content_of(result, file.name, takes_images)
+
+
+def _check_size(size: int, place: str) -> None:
+    most = settings.CHATAPP_FILE_BYTES
+    if not size:
+        raise ApiError(400, EMPTY, "invalid_file", place)
+    if size > most:
+        sentence = TOO_LARGE.format(filesizeformat(size), filesizeformat(most))
+        raise ApiError(413, sentence, "request_too_large", place)
+
+
+def _content_of(result: Document | Picture | Scan, name: str, takes_images: bool) -> Read:
+    """Return the content parts that an attached file has."""
+    match result:
+        case Picture():
+            return _of_pictures([result])
+        case Document():
+            return _of_document(result, name, takes_images)
+        case Scan():
+            parts, images = _of_pictures(result.pages)
+            last = len(result.pages)
+            pages = f"1-{last}" if last > 1 else "1"
+            label = f"{escape(name)}: page {pages} of {result.page_count}, as images."
+            return [text_part(label), *parts], images
+
+
+def _of_pictures(pictures: Sequence[Picture]) -> Read:
+    return (
+        [EncodedPart.of(one.media_type, one.data) for one in pictures],
+        [ImagePart("", one.media_type, one.width, one.height, len(one.data)) for one in pictures],
+    )
+
+
+def _of_document(document: Document, name: str, takes_images: bool) -> Read:
+    pictures = [one.picture for one in document.pictures]
+    parts, images = _of_pictures(pictures if takes_images else [])
+    placed = [
+        PlacedPart(one.page + 1, one.offset, parts[i] if parts else text_part(PICTURE_LEFT_OUT))
+        for i, one in enumerate(document.pictures)
+    ]
+    content = FileContent(
+        kind=FileContent.Kind.DOCUMENT,
+        text="".join(document.pages),
+        page_ends=list(accumulate(map(len, document.pages))),
+        unit=document.unit,
+        left_out=[(one.what, one.count) for one in document.left_out],
+    )
+    return content.document_parts(name, 1, len(document.pages), placed), images

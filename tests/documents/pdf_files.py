@@ -22,6 +22,7 @@ RIGHT_COLUMN = [
     "cient hyphen at the end of a line",
     "and a fifth line to end with, too.",
 ]
+COLUMNS = LEFT_COLUMN, RIGHT_COLUMN
 IMAGE = (
     b"<< /Type /XObject /Subtype /Image /Width 2 /Height 2 /ColorSpace /DeviceRGB"
     b" /BitsPerComponent 8 /Length 12 >>\nstream\n\xff\x00\x00\x00\xff\x00\x00\x00\xff\xff\xff\x00"
@@ -67,6 +68,9 @@ def rows(*columns: Sequence[str], x: float = 60, width: float = 200, top: float 
 def image_at(x: float, y: float, width: float, height: float) -> str:
     """The image of the object 4."""
     return f"q {width} 0 0 {height} {x} {y} cm /X1 Do Q\n"
+
+
+ILLUSTRATED = at(60, 800, "Words above a picture") + image_at(100, 300, 200, 100)
 
 
 def annotated(content: str, *annotations: str, catalog: str = "", extra: str = "") -> bytes:

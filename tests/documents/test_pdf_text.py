@@ -43,6 +43,12 @@ def test_rows_of_a_table_stay_rows(read: Reader) -> None:
     assert read.text(drawn([rows(*cells)])) == text
 
 
+def test_parts_of_a_word_that_are_drawn_one_by_one_stay_together(read: Reader) -> None:
+    assert (
+        read.text(drawn([at(60, 700, "Wat") + at(76.2, 700, "e") + at(81.8, 700, "r")])) == "Water"
+    )
+
+
 def test_a_turned_page_keeps_its_line_ends(read: Reader) -> None:
     lines = ["Line one of it.", "Line two of it.", "| Item | Price |", "Service Building 1010A"]
     page = "".join(at(60 + 16 * row, 60, line, "0 1 -1 0") for row, line in enumerate(lines))

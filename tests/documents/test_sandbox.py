@@ -15,7 +15,7 @@ import pytest
 from bench.documents import office
 from chatapp import documents
 from chatapp.documents import Limits, answers, reading, refusals
-from tests.documents import files, mail_files, spreadsheet_files
+from tests.documents import files, mail_files, pdf_files, spreadsheet_files
 from tests.documents.conftest import Reader
 
 pytestmark = pytest.mark.server
@@ -64,6 +64,11 @@ def attack(sandboxed: Reader, monkeypatch: pytest.MonkeyPatch) -> Attack:
         (b"Plain words", "words.txt"),
         (b"<!doctype html><p>Words</p>", "page.html"),
         (files.pdf(["Words"]), "words.pdf"),
+        (files.pdf(["Words", ""]), "mixed.pdf"),
+        (pdf_files.drawn([pdf_files.rows(*pdf_files.COLUMNS)]), "columns.pdf"),
+        (pdf_files.drawn([pdf_files.ILLUSTRATED], extra=[pdf_files.IMAGE]), "picture.pdf"),
+        (pdf_files.form("", "/FT /Tx /T (name) /V (Ann)"), "form.pdf"),
+        (pdf_files.annotated("", "/Subtype /Text /Contents (Why?) /T (Ann)"), "comment.pdf"),
         (files.word(), "words.docx"),
         (files.powerpoint(), "words.pptx"),
         (files.excel(), "words.xlsx"),
@@ -250,6 +255,15 @@ PNG = files.image("PNG")
         answers.Answer(picture=documents.Picture("image/png", 9, 9, PNG, b"<script>")),
         answers.Answer(picture=documents.Picture("image/png", 999, 9, PNG, PNG)),
         answers.Answer(scan=documents.Scan("application/pdf", "PDF", (), 3)),
+        answers.Answer(
+            scan=documents.Scan(
+                "application/pdf",
+                "PDF",
+                (documents.Picture("image/png", 9, 9, PNG, PNG),),
+                3,
+                (documents.LeftOut("secret", 1),),
+            )
+        ),
     ],
 )
 def test_an_answer_beyond_the_limits_is_no_answer(answer: answers.Answer) -> None:

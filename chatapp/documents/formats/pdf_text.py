@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from ctypes import c_double
-from itertools import accumulate, chain
 from math import pi
 
 import pypdfium2
@@ -21,6 +20,7 @@ from .reading_order import HYPHEN, Piece
 
 MAX_CHARACTERS = 50_000  # of a page whose order is looked at
 MAX_BOXES = 3_000
+MIN_SPACE = 0.1  # in heights of a line
 MIN_NOTE = 40.0  # points
 SIDEWAYS = 4.0  # how many times higher than wide a box of sideways text is, at least
 PDFIUM_HYPHEN = 2  # where it joins a word that is cut at a line's end; `cleaned` removes it
@@ -40,28 +40,48 @@ def read_text(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> str:
 def _with_line_ends(text: pypdfium2.PdfTextPage) -> str:
     """Return the text within the page's edges.
 
-    PDFium joins words on a row without a space if it holds them for lines of their own, and lines
-    of turned text. It does not in the text that is not cut at the edges, which often is the same
-    otherwise.
+    PDFium joins words without a space there, such as cells of a table, if they are at one height
+    and it holds them for lines of their own. It does not in the text that is not cut at the edges,
+    which often is the same otherwise.
     """
     bounded: str = text.get_text_bounded()
     whole: str = text.get_text_range().replace(HYPHEN, chr(PDFIUM_HYPHEN))
     if whole == bounded or _without_spaces(whole) != _without_spaces(bounded):
         return bounded
-    return whole if _are_sideways(list(_boxes(text))) else _with_rows(whole, bounded)
+    known_ends = {end for end, _ in _line_ends(bounded)}
+    pieces, start = [], 0
+    for end, index in _line_ends(whole):
+        pieces.append(whole[start:index])
+        pieces.append(NEWLINES if end in known_ends else _separator(text, index))
+        start = index + len(NEWLINES)
+    return "".join([*pieces, whole[start:]])
 
 
-def _with_rows(whole: str, bounded: str) -> str:
-    """Return the whole text with a space instead of each line end that the other does not have."""
-    ends = set(_line_ends(bounded))
-    lines = whole.split(NEWLINES)
-    separators = [NEWLINES if end in ends else " " for end in _line_ends(whole)]
-    return "".join(chain.from_iterable(zip(lines, separators, strict=True)))
+def _line_ends(text: str) -> Iterator[tuple[int, int]]:
+    """Yield how many characters but spaces there are up to each line end, and its index."""
+    index = characters = 0
+    for line in text.split(NEWLINES)[:-1]:
+        index += len(line)
+        characters += len(_without_spaces(line))
+        yield characters, index
+        index += len(NEWLINES)
 
 
-def _line_ends(text: str) -> Iterator[int]:
-    """Yield how many characters but spaces there are up to the end of each line."""
-    return accumulate(len(_without_spaces(line)) for line in text.split(NEWLINES))
+def _separator(text: pypdfium2.PdfTextPage, index: int) -> str:
+    """Return what is between two characters, depending on whether they are next to each other."""
+    last, following = (_place(text, place) for place in (index - 1, index + len(NEWLINES)))
+    if last.bottom >= following.top or following.bottom >= last.top:
+        return NEWLINES
+    height = max(last.top - last.bottom, following.top - following.bottom)
+    gap = max(following.left - last.right, last.left - following.right)
+    return " " if gap > MIN_SPACE * height else ""
+
+
+def _place(text: pypdfium2.PdfTextPage, index: int) -> Box:
+    box = pdfium.FS_RECTF()
+    character = pdfium.FPDFText_GetCharIndexFromTextIndex(text, index)
+    pdfium.FPDFText_GetLooseCharBox(text, character, box)
+    return Box(box.left, box.bottom, box.right, box.top)
 
 
 def _without_spaces(text: str) -> str:

@@ -41,7 +41,7 @@ def drawn(
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
         objects.append(
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R"
-            b" /Resources << /Font << /F1 3 0 R >> /XObject << /X1 4 0 R >> >> %s >>"
+            b" /Resources << /Font << /F1 3 0 R /F2 4 0 R >> /XObject << /X1 4 0 R >> >> %s >>"
             % (len(objects), page.encode())
         )
         kids.append(b"%d 0 R" % len(objects))
@@ -88,6 +88,25 @@ def form(content: str, *fields: str) -> bytes:
     catalog = f"/AcroForm << /Fields [{references}] >>"
     widgets = (f"/Subtype /Widget /Rect [300 700 400 720] {field}" for field in fields)
     return annotated(content, *widgets, catalog=catalog)
+
+
+def in_any_script(*lines: str) -> bytes:
+    """A page in a font that is not embedded and says which characters its codes are."""
+    mapping = b"1 begincodespacerange <0000> <ffff> endcodespacerange\n" + b"".join(
+        b"1 beginbfrange <%02x00> <%02xff> <%02x00> endbfrange\n" % (high, high, high)
+        for high in range(256)
+    )
+    fonts = [
+        b"<< /Type /Font /Subtype /Type0 /BaseFont /Any /Encoding /Identity-H /ToUnicode 5 0 R"
+        b" /DescendantFonts [<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Any /DW 1000"
+        b" /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>] >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(mapping), mapping),
+    ]
+    shown = "".join(
+        f"BT /F2 10 Tf 60 {700 - 14 * row} Td <{line.encode('utf-16-be').hex()}> Tj ET\n"
+        for row, line in enumerate(lines)
+    )
+    return drawn([shown], extra=fonts)
 
 
 def encrypted(text: str, password: bytes = b"") -> bytes:

@@ -1,6 +1,5 @@
 """The order of the text on PDFs' pages."""
 
-from tests.documents import pdf_files
 from tests.documents.conftest import Reader
 from tests.documents.pdf_files import LEFT_COLUMN, RIGHT_COLUMN, at, drawn, rows
 
@@ -69,7 +68,3 @@ def test_text_beyond_the_edges_of_a_page_is_not_read(read: Reader) -> None:
     assert read.text(drawn([page])) == "inside"
     beyond = rows(LEFT_COLUMN, RIGHT_COLUMN) + at(60, 900, "crop mark")
     assert read.text(drawn([beyond])) == f"{LEFT}\n{RIGHT}"
-
-
-def test_the_text_of_encrypted_pages_is_read(read: Reader) -> None:
-    assert read.text(pdf_files.encrypted("4711")) == "4711"

@@ -12,7 +12,7 @@ class Box(NamedTuple):
     top: float
 
 
-def turned(corners: Corners, turn: int) -> Corners:
+def turn_corners(corners: Corners, turn: int) -> Corners:
     """Return a box as it is after the page is turned by so many quarters, anticlockwise."""
     left, bottom, right, top = corners
     return (

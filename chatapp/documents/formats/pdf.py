@@ -57,7 +57,7 @@ class PageContent(NamedTuple):
 
 def read(file: BinaryIO, limits: Limits) -> Document | Scan:
     data = file.read()
-    document = _opened(data)
+    document = _open(data)
     pages = PicturePages(limits)
     pages.expect(len(document))
     contents = _contents(document, has_images=IMAGE.search(data) is not None)
@@ -77,24 +77,24 @@ def read(file: BinaryIO, limits: Limits) -> Document | Scan:
 
 def draw_page(file: BinaryIO, limits: Limits, index: int) -> DrawnPage:
     """Return a page as people see it; the first is 0."""
-    page = _flattened(_opened(file.read()), index)
-    picture = _encoded(_render(page, limits), limits, images.PNG)
+    page = _load_flattened(_open(file.read()), index)
+    picture = _encode(_render(page, limits), limits, images.PNG)
     return DrawnPage(picture, tuple(text_runs(page, picture.width, picture.height)))
 
 
 def draw_pages(file: BinaryIO, limits: Limits, indices: Sequence[int]) -> tuple[PlacedPicture, ...]:
     """Return pictures of these pages, placed as `read` places those of pages without text."""
-    document = _opened(file.read())
+    document = _open(file.read())
     is_scan = _is_scan(_contents(document, has_images=False))
     pictures = []
     for index in indices:
-        picture = _encoded(_Drawing(document, index, limits).of_page(), limits, images.JPEG)
+        picture = _encode(_Drawing(document, index, limits).of_page(), limits, images.JPEG)
         offset = 0 if is_scan else len(mark_of_picture_page(index))
         pictures.append(PlacedPicture(index, offset, picture))
     return tuple(pictures)
 
 
-def _opened(content: bytes) -> pypdfium2.PdfDocument:
+def _open(content: bytes) -> pypdfium2.PdfDocument:
     try:
         return pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:
@@ -119,7 +119,7 @@ def _content(document: pypdfium2.PdfDocument, index: int, has_images: bool) -> P
         text_page = page.get_textpage()
         annotations = read_annotations(document, page, text_page)
         if annotations.are_signed:  # what a signature shows is known to nothing else
-            page = _flattened(document, index)
+            page = _load_flattened(document, index)
             text_page = page.get_textpage()
         text = read_text(page, text_page)
         figures = pdf_figures.find_figures(page, text_page) if text and has_images else []
@@ -133,7 +133,7 @@ def _content(document: pypdfium2.PdfDocument, index: int, has_images: bool) -> P
     )
 
 
-def _flattened(document: pypdfium2.PdfDocument, index: int) -> pypdfium2.PdfPage:
+def _load_flattened(document: pypdfium2.PdfDocument, index: int) -> pypdfium2.PdfPage:
     """Return a page of which all that people filled in has become content."""
     page = document[index]
     if document.get_formtype() != pdfium.FORMTYPE_NONE:
@@ -156,7 +156,7 @@ def _scan(document: pypdfium2.PdfDocument, limits: Limits, attachments: Sequence
         if pictures and budget.is_over:
             break
         image = _Drawing(document, index, limits).of_page()
-        pictures.append(_encoded(image, limits, images.JPEG))
+        pictures.append(_encode(image, limits, images.JPEG))
     left_out = (LeftOut("attachment", len(attachments)),) if attachments else ()
     return Scan(MEDIA_TYPE, KIND, tuple(pictures), len(document), left_out)
 
@@ -214,5 +214,5 @@ def _render(page: pypdfium2.PdfPage, limits: Limits) -> PIL.Image.Image:
     return image
 
 
-def _encoded(image: PIL.Image.Image, limits: Limits, format_: str) -> Picture:
+def _encode(image: PIL.Image.Image, limits: Limits, format_: str) -> Picture:
     return images.encoded(image, limits.image_side, format_)

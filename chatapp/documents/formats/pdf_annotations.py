@@ -35,7 +35,7 @@ def read_annotations(
 ) -> Annotations:
     reader = _Reader(document, text)
     for index in range(pdfium.FPDFPage_GetAnnotCount(page)):
-        with _opened(page, index) as annotation:
+        with _open_annotation(page, index) as annotation:
             if annotation:
                 reader.read(annotation)
     fields = reader.fields.marks()
@@ -55,7 +55,7 @@ def _name(attachment: Any) -> str:
 
 
 @contextmanager
-def _opened(page: pypdfium2.PdfPage, index: int) -> Iterator[Any]:
+def _open_annotation(page: pypdfium2.PdfPage, index: int) -> Iterator[Any]:
     annotation = pdfium.FPDFPage_GetAnnot(page, index)
     try:
         yield annotation

@@ -9,7 +9,7 @@ import PIL.Image
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from .boxes import Box, Corners, turned
+from .boxes import Box, Corners, turn_corners
 
 MIN_SHARE = 0.025  # of the page
 MIN_SIDE = 36.0  # points
@@ -34,7 +34,7 @@ def find_figures(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[F
     images = [each for each in _images(page, edges) if not _is_background(each, text, min_area)]
     figures = [
         figure
-        for figure in _joined(images)
+        for figure in _join(images)
         if _area(figure.box) >= min_area
         and min(_width(figure.box), _height(figure.box)) >= MIN_SIDE
         and not _is_background(figure, text, min_area)
@@ -51,7 +51,7 @@ def _is_background(figure: Figure, text: pypdfium2.PdfTextPage, min_area: float)
 def draw_figure(page: pypdfium2.PdfPage, box: Box, side: int, max_scale: float) -> PIL.Image.Image:
     """Draw a part of the page, with what lies in front of it."""
     turn = 4 - page.get_rotation() // 90
-    edges, part = turned(page.get_bbox(), turn), turned(box, turn)
+    edges, part = turn_corners(page.get_bbox(), turn), turn_corners(box, turn)
     crop = tuple(
         max(0.0, (inner - outer) * sign)
         for inner, outer, sign in zip(part, edges, (1, 1, -1, -1), strict=True)
@@ -100,7 +100,7 @@ def _pixels(image: object) -> tuple[int, ...]:
     return width.value, height.value, pdfium.FPDFImageObj_GetImageDataRaw(image, None, 0)
 
 
-def _joined(images: Iterable[Figure]) -> list[Figure]:
+def _join(images: Iterable[Figure]) -> list[Figure]:
     """Join images that touch each other. The strips of an image come one after the other."""
     joined: list[Figure] = []
     for image in images:

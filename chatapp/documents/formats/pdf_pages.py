@@ -68,7 +68,7 @@ class PicturePages(Pages):
         if reason := self._budget.refuse():
             self.leave_out("page")
             self.write(f"[Page {number} is a picture, which is left out: {reason}]")
-        elif (image := _drawn(draw)) is None:
+        elif (image := _draw_if_possible(draw)) is None:
             self.leave_out("page")
             self.write(f"[Page {number} is a picture, which can't be drawn]")
         elif not _is_of_one_colour(image):
@@ -77,7 +77,7 @@ class PicturePages(Pages):
     def draw_figure(self, draw: Draw) -> None:
         self._figures += 1
         reason = self._budget.refuse()
-        image = None if reason else _drawn(draw)
+        image = None if reason else _draw_if_possible(draw)
         if image is None:
             self.leave_out("picture")
             self.write(f"[Picture {self._figures} is left out: {reason or 'it cannot be drawn'}]")
@@ -95,7 +95,7 @@ class PicturePages(Pages):
         self._placed.append(PlacedPicture(len(self._texts), len(self._page), picture))
 
 
-def _drawn(draw: Draw) -> PIL.Image.Image | None:
+def _draw_if_possible(draw: Draw) -> PIL.Image.Image | None:
     try:
         return draw()
     except (RuntimeError, ValueError):  # of PDFium and Pillow

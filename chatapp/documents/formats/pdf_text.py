@@ -14,7 +14,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from . import reading_order, right_to_left
-from .boxes import Box, Corners, turned
+from .boxes import Box, Corners, turn_corners
 from .pages import cleaned
 from .reading_order import HYPHEN, Piece
 
@@ -98,7 +98,7 @@ def _pieces_if_out_of_order(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage
     """Return the pieces of the page's lines, or none if their boxes hint at nothing unusual."""
     boxes = list(_boxes(text))
     is_landscape = _are_sideways(boxes)
-    upright = [Box(*turned(box, 3)) for box in boxes] if is_landscape else boxes
+    upright = [Box(*turn_corners(box, 3)) for box in boxes] if is_landscape else boxes
     has_notes = any(_is_sideways(box) for box in upright)
     if not has_notes and not _have_columns(text, boxes, upright):
         return []
@@ -163,7 +163,7 @@ def _pieces(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, turn: int | No
     run = Run()
     for character, own_turn, box in _characters(page, text, turn is not None):
         is_sideways = own_turn != (turn or 0)
-        box = turned(box, turn) if turn and box else box
+        box = turn_corners(box, turn) if turn and box else box
         if character in NEWLINES or not run.is_followed_by(box, is_sideways):
             pieces += run.pieces()
             run = Run()

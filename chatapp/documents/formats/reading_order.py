@@ -123,9 +123,10 @@ def _crosses(piece: B, gutter: float) -> bool:
 
 def _is_apart(piece: B, block: Sequence[B]) -> bool:
     leading = MAX_LEADING * _height(piece)
-    recent = block[-4:]  # rows of all columns
-    bottom, top = min(each.bottom for each in recent), max(each.top for each in recent)
-    return bottom - piece.top > leading or piece.bottom - top > leading
+    return all(  # of the last rows in several columns
+        last.bottom - piece.top > leading or piece.bottom - last.top > leading
+        for last in reversed(block[-4:])
+    )
 
 
 def _rows_of_columns(block: Sequence[Piece], gutter: float) -> int:

@@ -44,7 +44,8 @@ MAX_DRAWING_SECONDS = 30.0  # until only the text of a page is shown
 SHEET = "Sheet"
 CSV = "text/csv"
 PDF = "application/pdf"
-UNSTRUCTURED = ("text/plain", "text/xml", CSV, PDF)
+MAILS = ("message/rfc822", "application/vnd.ms-outlook")
+UNSTRUCTURED = ("text/plain", "text/xml", CSV, PDF, *MAILS)
 
 
 class Passage(NamedTuple):

@@ -149,7 +149,7 @@ def _main_turn(text: pypdfium2.PdfTextPage) -> int:
         for i in range(min(text.count_chars(), MAX_CHARACTERS))
         if not pdfium.FPDFText_IsGenerated(text, i)
     )
-    return turns.most_common(1)[0][0] if turns else 0
+    return max(turns, key=turns.__getitem__, default=0)
 
 
 def _turn(text: pypdfium2.PdfTextPage, index: int) -> int:

@@ -281,3 +281,54 @@ def test_the_tabs_are_switched_by_keyboard(sit_down: SitDown, alice: Person, off
     tab.page.keyboard.press("ArrowRight")
     expect(columns(tab).nth(1)).to_be_visible()
     expect(columns(tab).nth(0)).to_be_hidden()
+
+
+def rate(tab: Tab, number: int, rating: str, question: str, note: str) -> None:
+    """Rate one of the replies and save a note about it."""
+    column_button(tab, number, rating).click()
+    columns(tab).nth(number).get_by_role("textbox", name=question).fill(note)
+    column_button(tab, number, "Save").click()
+    expect_rated(tab, number, rating)
+
+
+def expect_rated(tab: Tab, number: int, rating: str) -> None:
+    expect(column_button(tab, number, rating)).to_have_attribute("aria-pressed", "true")
+    expect(columns(tab).nth(number).locator(".note[open]")).to_have_count(0)
+
+
+def test_each_reply_is_rated_in_its_column(desk: Desk, upstream: FakeUpstream) -> None:
+    tab = desk.open()
+    talk(tab, upstream)
+    for number in range(4):
+        row = columns(tab).nth(number).locator(".reply-meta")
+        expect(row).to_have_css("opacity", "1")  # as below a single reply, without hovering over it
+    buttons = [column_button(tab, n, "Continue with this reply").bounding_box() for n in range(4)]
+    assert len({box["y"] for box in buttons if box}) == 1
+    rate(tab, 1, "Bad reply", "What was wrong?", "Not so.")
+    rate(tab, 3, "Good reply", "What was good?", "Just so.")
+    expect_accessible(tab.page)
+    tab.reload()
+    for number, rating in ((1, "Bad reply"), (3, "Good reply")):
+        expect_rated(tab, number, rating)
+    for number in (0, 2):
+        expect(columns(tab).nth(number).locator(".note")).to_have_count(0)
+    columns(tab).nth(1).locator(".note summary").click()
+    note = columns(tab).nth(1).get_by_role("textbox", name="What was wrong?")
+    expect(note).to_have_value("Not so.")
+    column_button(tab, 1, "Continue with this reply").click()
+    expect(tab.reply.get_by_role("button", name="Bad reply")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+
+
+@pytest.mark.thorough
+def test_each_reply_is_rated_on_its_tab_on_a_phone(phone: Tab, upstream: FakeUpstream) -> None:
+    talk(phone, upstream, ("beta",))
+    rate(phone, 0, "Good reply", "What was good?", "Just so.")
+    tabs = phone.page.get_by_role("radiogroup", name="Shown reply")
+    tabs.get_by_text("beta").tap()
+    rate(phone, 1, "Bad reply", "What was wrong?", "Not so.")
+    phone.reload()
+    expect_rated(phone, 0, "Good reply")
+    tabs.get_by_text("beta").tap()
+    expect_rated(phone, 1, "Bad reply")

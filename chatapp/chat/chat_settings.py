@@ -29,6 +29,8 @@ from chatapp.models import (
     User,
 )
 from chatapp.realtime.worker import worker
+from chatapp.rendering.fragments.tool_names import ReadableName, readable_name
+from chatapp.tools import shared_registry
 
 
 @require_http_methods(["GET", "POST"])
@@ -194,6 +196,14 @@ def _gateway_notes(offered: Mapping[ModelChoice, Upstream]) -> dict[str, str]:
     return {name: " ".join(sentences) for name, sentences in notes.items()}
 
 
+def _allowed_tools(settings: ChatSettings) -> dict[str, ReadableName]:
+    """Return how the tools that are always allowed are called, by their names for models."""
+    title_of = shared_registry().title_of
+    return {
+        name: readable_name(name, title_of(name)) for name in sorted(settings.allowed_tools or ())
+    }
+
+
 def _panel(
     request: HttpRequest,
     conversation: Conversation | None,
@@ -223,6 +233,7 @@ def _panel(
     context: dict[str, object] = {
         "conversation": conversation,
         "settings": settings,
+        "allowed_tools": _allowed_tools(settings),
         "presets": presets,
         "may_change": settings.is_readable(request.user),
         "files": settings.preset_version.files if settings.preset_version else [],

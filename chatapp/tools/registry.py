@@ -55,6 +55,17 @@ class ToolRegistry:
                 tools.setdefault(tool.name, tool)
         return list(tools.values())[:TOOLS_LIMIT]
 
+    def title_of(self, name: str) -> str:
+        """Return the title that a server last gave the tool which models know as `name`, or "".
+
+        Any thread may call this.
+        """
+        for source in self._sources.copy().values():
+            for tool in source.listing.tools if source.listing else ():
+                if name_for_model(source.settings.name, tool.name) == name:
+                    return tool.title
+        return ""
+
     async def problems(self) -> list[str]:
         """Return a sentence for each enabled server that currently offers nothing."""
         servers = await database_sync_to_async(ToolServer.all_enabled)()
@@ -138,6 +149,7 @@ def _tools_of(server: ToolServer, listing: Listing) -> list[Tool]:
             parameters={"properties": {}} | tool.parameters | {"type": "object"},
             asks_first=server.asks_before(tool.name),
             always_asks=server.always_asks,
+            title=tool.title,
         )
         for tool in listing.tools
     ]

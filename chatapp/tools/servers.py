@@ -9,7 +9,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, Self, assert_never
 
 from mcp import Client, MCPError
 from mcp_types import (
@@ -24,10 +24,11 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
 )
+from mcp_types import Tool as ListedTool
 
 from chatapp.tools.connection import Connection, ConnectionFailed
 from chatapp.tools.settings import ServerSettings
-from chatapp.tools.tool import Progress, Report, ToolImage, ToolResult, brief
+from chatapp.tools.tool import Progress, Report, ToolImage, ToolResult, brief, clean_title
 
 LIST_SECONDS = 30.0  # nobody waits that long: tools are listed in the background
 TOOLS_LIMIT = 128  # the most OpenAI accepts in a request
@@ -48,6 +49,13 @@ class OfferedTool:
     name: str
     description: str
     parameters: dict[str, Any]
+    title: str = ""
+
+    @classmethod
+    def of(cls, tool: ListedTool) -> Self:
+        titles = tool.title, tool.annotations and tool.annotations.title
+        title = next(filter(None, (clean_title(one or "") for one in titles)), "")
+        return cls(tool.name, brief(tool.description or ""), tool.input_schema, title)
 
 
 class McpServer:
@@ -68,7 +76,7 @@ class McpServer:
             while len(tools) < TOOLS_LIMIT:
                 page = await client.list_tools(cursor=cursor)
                 tools += [
-                    OfferedTool(tool.name, brief(tool.description or ""), tool.input_schema)
+                    OfferedTool.of(tool)
                     for tool in page.tools
                     if len(json.dumps(tool.input_schema)) <= SCHEMA_LIMIT
                 ]

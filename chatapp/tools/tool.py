@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Self
 
+from chatapp.text.invisible import in_one_line
+
 NAME_LIMIT = 64  # OpenAI: ^[a-zA-Z0-9_-]{1,64}$
 DESCRIPTION_LIMIT = 1024  # characters; OpenAI rejects requests with longer descriptions
+TITLE_LIMIT = 80  # characters
 NESTING_LIMIT = 64
 PROGRESS_LIMIT = 120  # characters
 
@@ -20,7 +23,10 @@ class InvalidArguments(ValueError):
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool: `name` is its name for the model, `own_name` its name at its source."""
+    """One tool: `name` is its name for the model, `own_name` its name at its source.
+
+    `title` is what its source calls it for people, or "".
+    """
 
     name: str
     own_name: str
@@ -29,12 +35,13 @@ class Tool:
     parameters: dict[str, Any]  # a JSON schema of an object
     asks_first: bool
     always_asks: bool = False  # if it asks first: also people who would always allow it in a chat
+    title: str = ""
 
     @property
     def definition(self) -> str:
         """A digest of what its server says about it."""
-        told = json.dumps([self.name, self.description, self.parameters], sort_keys=True)
-        return sha256(told.encode()).hexdigest()
+        told = [self.name, self.description, self.parameters, *filter(None, [self.title])]
+        return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     def as_request(self) -> dict[str, Any]:
         """Return the tool as an entry of a chat completion request's `tools`."""
@@ -116,6 +123,12 @@ def brief(text: str, limit: int = DESCRIPTION_LIMIT) -> str:
     """Return the text without NUL, cut to `limit` characters."""
     text = text.replace("\0", "").strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def clean_title(title: str) -> str:
+    """Return a title as one short line without characters that hide or reorder text."""
+    line = brief(in_one_line(title[:1000]), TITLE_LIMIT)
+    return line if any(map(str.isalnum, line)) else ""
 
 
 def check_arguments(arguments: dict[str, Any]) -> None:

@@ -26,7 +26,12 @@ function choices(select) {
   return options.map(({ value, text }) => entry(group, text, { [select.name]: value }));
 }
 
-const fixed = [...[...form.querySelectorAll("select")].flatMap(choices), ...dates()];
+const tools = [...form.querySelectorAll("#tools option")].map(({ value, text }) => ({
+  ...entry("Tool called", text, { tool: value }),
+  about: value,
+}));
+
+const fixed = [...[...form.querySelectorAll("select")].flatMap(choices), ...tools, ...dates()];
 
 // Two of each field, to show what there is.
 export const samples = fixed

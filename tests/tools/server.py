@@ -23,6 +23,7 @@ from mcp_types import (
     ImageContent,
     ResourceLink,
     TextContent,
+    ToolAnnotations,
 )
 
 from tests.support.pictures import png
@@ -46,7 +47,7 @@ async def echo(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)])
 
 
-@server.tool()
+@server.tool(title=" Sum\n of <b>two</b>\u202e", annotations=ToolAnnotations(title="Not this"))
 async def add(a: int, b: int) -> int:
     """Adds two numbers."""
     return a + b
@@ -77,7 +78,7 @@ async def meet(name: str) -> str:
     return f"{name} met the other"
 
 
-@server.tool()
+@server.tool(title="\u200b", annotations=ToolAnnotations(title="Fail " * 40))
 async def fail() -> str:
     """Fails."""
     raise ValueError("the disk is full")

@@ -77,6 +77,15 @@ async def test_a_servers_tools_are_offered_with_its_name_as_prefix(
     assert echo.as_request()["function"]["parameters"]["type"] == "object"
 
 
+async def test_the_title_of_a_tool_is_known_once_it_was_listed(
+    box: ToolRegistry, files: ToolServer
+) -> None:
+    assert box.title_of("files__add") == ""
+    titles = {tool.name: tool.title for tool in await box.tools()}
+    assert titles["files__add"] == box.title_of("files__add") == "Sum of <b>two</b>"
+    assert box.title_of("files__echo") == box.title_of("add") == ""
+
+
 async def test_a_person_is_asked_first_unless_a_tool_is_exempt(
     box: ToolRegistry, files: ToolServer
 ) -> None:

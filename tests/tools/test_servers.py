@@ -103,6 +103,13 @@ async def test_tools_are_listed_with_bounded_descriptions(server: McpServer) -> 
     assert len(strange.description) <= 1024
 
 
+async def test_titles_are_one_short_line_without_invisible_characters(server: McpServer) -> None:
+    titles = {tool.name: tool.title for tool in await server.list_tools()}
+    assert titles["add"] == "Sum of <b>two</b>"
+    assert titles["fail"] == ("Fail " * 16).strip() + "…"
+    assert titles["echo"] == ""
+
+
 async def test_a_call_returns_its_text(server: McpServer) -> None:
     result = await server.call("echo", {"text": "Grüße 🦊 \u2028 <b>"})
     assert (result.text, result.is_error) == ("Grüße 🦊 \u2028 <b>", False)

@@ -46,6 +46,7 @@ def test_a_tool_has_the_form_that_requests_need() -> None:
 def test_a_definition_changes_with_what_the_server_says() -> None:
     tool = Tool("wiki__search", "search", "wiki", "Searches.", {"type": "object"}, True)
     assert replace(tool, asks_first=False).definition == tool.definition
+    assert replace(tool, title="Search").definition != tool.definition
     assert replace(tool, description="Deletes.").definition != tool.definition
     assert replace(tool, parameters={"type": "object", "required": ["q"]}) != tool
 

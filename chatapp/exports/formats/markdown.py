@@ -95,7 +95,7 @@ def _round(one: Round) -> Iterator[str]:
 
 
 def _name(run: ToolRun) -> str:
-    name = readable_name(run.name)
+    name = readable_name(run.name, run.title)
     return f"{name.words} ({name.server})" if name.server else name.words
 
 

@@ -1,7 +1,7 @@
 """The rounds of a reply: what the model wrote, which tools it called, and the tools' results."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from hashlib import sha256
 from types import MappingProxyType
@@ -58,6 +58,7 @@ class ToolRun:
     result: str = ""
     extras: Mapping[str, object] = field(default_factory=dict)  # sent back with the call
     images: list[RunImage] = field(default_factory=list)
+    title: str = ""  # what its server called it for people
     # Of the tool, while a person is asked who may always allow it. Not stored.
     definition: str = ""
     progress: str = ""  # as the tool reports it while it runs. Not stored.
@@ -68,16 +69,16 @@ class ToolRun:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        known = {**record, "state": RunState(record["state"])}
-        if extra := known.pop("extra_content", None):  # as version 0.4 stored it
+        known = {name: value for name, value in record.items() if name in _RUN_FIELDS}
+        if extra := record.get("extra_content"):  # as version 0.4 stored it
             known["extras"] = {"extra_content": extra}
         known["images"] = [RunImage(**image) for image in known.get("images", ())]
-        return cls(**known)
+        return cls(**{**known, "state": RunState(record["state"])})
 
     def as_record(self) -> dict[str, Any]:
         record = asdict(self)
         del record["definition"], record["progress"]
-        for name in ("extras", "images"):  # which previous versions do not know
+        for name in ("extras", "images", "title"):  # which previous versions do not know
             if not record[name]:
                 del record[name]
         return record
@@ -118,6 +119,10 @@ class ToolRun:
     def cancel_unfinished(self) -> None:
         if self.state in UNFINISHED:
             self.state = RunState.CANCELLED
+
+
+# A later version may have stored more.
+_RUN_FIELDS = frozenset(one.name for one in fields(ToolRun))
 
 
 @dataclass

@@ -10,9 +10,20 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
-from django.db import models
+from django.db import connection, models
 
 MAX_NAME_LENGTH = 200  # characters of a name that a fact keeps, as in `sql/`
+# Steps from one tool to the next in the index. No collation sorts another kind of fact between
+# those of tools.
+CALLED_TOOLS = """
+WITH RECURSIVE called(fact) AS (
+  SELECT MIN(fact) FROM chatapp_conversationfact WHERE fact >= 'tool'
+  UNION ALL
+  SELECT (SELECT MIN(fact) FROM chatapp_conversationfact WHERE fact > called.fact)
+  FROM called WHERE fact LIKE 'tool %%'
+)
+SELECT fact FROM called WHERE fact LIKE 'tool %%' LIMIT %s
+"""
 
 
 class ConversationSums(models.Model):
@@ -90,6 +101,13 @@ def of_upstream(pk: int) -> str:
 
 def of_tool(name: str) -> str:
     return f"tool {name[:MAX_NAME_LENGTH]}"
+
+
+def called_tools(most: int) -> list[str]:
+    """Return names of tools that any conversation called, which models may have made up."""
+    with connection.cursor() as cursor:
+        cursor.execute(CALLED_TOOLS, [most])
+        return [fact.removeprefix(of_tool("")) for (fact,) in cursor.fetchall()]
 
 
 def of_ending(ending: str) -> str:

@@ -82,6 +82,7 @@ class ToolRuns:
             text = f"There is no tool named {call.name[:100]!r}."
             await self._end(index, RunState.FAILED, text)
             return
+        run.title = tool.title
         if tool.asks_first and not await self._is_allowed(index, tool):
             await self._end(index, RunState.DENIED, DENIED.text)
             return

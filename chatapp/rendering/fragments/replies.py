@@ -45,7 +45,7 @@ class CallRegion:
 
     @property
     def tool(self) -> ReadableName:
-        return readable_name(self.run.name)
+        return readable_name(self.run.name, self.run.title)
 
     @property
     def arguments(self) -> "Excerpt":

@@ -1,4 +1,4 @@
-"""The names of tools as people read them, made from the names by which models call them."""
+"""The names of tools as people read them: servers' titles, or the names for models in words."""
 
 import re
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ class ReadableName:
 
 
 @lru_cache(maxsize=256)  # each change of a call draws it again
-def readable_name(name: str) -> ReadableName:
-    """Return `wiki__search_pages` as "Search pages" of "Wiki".
+def readable_name(name: str, title: str = "") -> ReadableName:
+    """Return `wiki__search_pages` as "Search pages" of "Wiki", or as its title of "Wiki".
 
     A name of another form, which only models and imported chats have, stays as it is.
     """
     form = _FORM.fullmatch(name)
-    words = in_words(_DIGEST.sub("", form["tool"])) if form else name
+    words = title or (in_words(_DIGEST.sub("", form["tool"])) if form else name)
     if form is None or not words:
         return ReadableName(name or "Tool")
     return ReadableName(words, in_words(form["server"] or ""), name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.forms import BoundField, ModelChoiceField
 from django.utils.http import urlencode
 
-from chatapp.staff.review.filters import FilterForm
+from chatapp.staff.review.filters import FilterForm, tool_in_words
 
 HIDDEN = {"show", "search"}
 
@@ -29,6 +29,8 @@ def chips_of(form: FilterForm) -> Iterator[Chip]:
 def _words(form: FilterForm, bound: BoundField) -> str:
     """Return the value as the form shows it, or as it was typed if it is not valid."""
     field, typed = bound.field, str(bound.data)
+    if bound.name == "tool":
+        return tool_in_words(typed)
     if isinstance(field, ModelChoiceField):
         return str(form.cleaned_data.get(bound.name) or typed)
     choices = {str(value): str(words) for value, words in getattr(field, "choices", ())}

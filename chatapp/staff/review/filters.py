@@ -18,15 +18,20 @@ from chatapp.models import (
     ReviewRule,
     ReviewSample,
     ReviewSearch,
+    ToolServer,
     Upstream,
     User,
 )
 from chatapp.models.accounts.pseudonyms import by_pseudonym
 from chatapp.models.billing.prices import DOLLAR
 from chatapp.models.review import flags
+from chatapp.models.review.conversation_facets import called_tools
+from chatapp.rendering.fragments.tool_names import readable_name
 from chatapp.staff.review.criteria import NONE, ReviewFilter, Show
 from chatapp.staff.review.positions import ReviewPosition
 from chatapp.text.decimals import DecimalField
+from chatapp.tools import CLOCK, shared_registry
+from chatapp.tools.tool import NAME_LIMIT
 from chatapp.upstream.wire.reply import Ending
 
 ANY = ("", "Any")
@@ -35,6 +40,7 @@ LAST_DAY = date(9998, 12, 31)  # so that there is a next day
 COMMON = ("person", "since", "until", "model", "flagged", "feedback", "verdict", "label")
 NOT_OF_A_FILTER = {"after"}
 KEYS = "group", "upstream", "label", "sample"  # fields passed on as primary keys
+MOST_TOOLS = 1000
 SEARCH_IS_OVER = "This search has expired. Show all chats and search again."
 
 
@@ -42,6 +48,25 @@ def _models() -> list[tuple[str, str]]:
     """Return choices: the models that anyone has used."""
     used = MonthlyUsage.objects.exclude(model="").order_by("model")
     return [ANY, *((one, one) for one in used.values_list("model", flat=True).distinct())]
+
+
+def tools_to_choose() -> dict[str, str]:
+    """Return what is called of the tools of present servers, by name, as people read it.
+
+    Names of another form are left out: a model may have made them up of what a chat says.
+    """
+    servers = set(ToolServer.objects.values_list("name", flat=True))
+    names = called_tools(MOST_TOOLS)
+    return {
+        name: tool_in_words(name)
+        for name in names
+        if name == CLOCK.name or (len(name) <= NAME_LIMIT and name.partition("__")[0] in servers)
+    }
+
+
+def tool_in_words(name: str) -> str:
+    tool = readable_name(name, shared_registry().title_of(name))
+    return f"{tool.words} ({tool.server})" if tool.server else tool.words
 
 
 def flags_to_choose() -> list[tuple[str, str]]:
@@ -103,7 +128,12 @@ class FilterForm(forms.Form):
         max_length=100,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    tool = forms.CharField(label="Tool called", required=False, max_length=200)
+    tool = forms.CharField(
+        label="Tool called",
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs={"list": "tools", "autocomplete": "off"}),
+    )
     cost = DecimalField(
         label="Minimum cost (US dollars)",
         required=False,
@@ -270,6 +300,10 @@ class FilterForm(forms.Form):
     @property
     def less_common(self) -> Sequence[BoundField]:
         return [field for field in self.visible_fields() if field.name not in COMMON]
+
+    @property
+    def tools(self) -> dict[str, str]:
+        return tools_to_choose()
 
     @property
     def asks_for_less_common(self) -> bool:

@@ -20,6 +20,7 @@ class Tool:
     always_asks: bool
     asks_first = True
     definition = "0" * 64
+    title = "Delete a page"
 
 
 class Toolbox:
@@ -88,7 +89,7 @@ async def test_a_tool_that_needs_permission_runs_only_with_it(
     runs = runs_of(toolbox, shown, call("delete", what=1))
     finishing = asyncio.create_task(runs.finish())
     await shown.until(0, RunState.ASKING)
-    assert runs.runs[0].definition == Tool.definition
+    assert (runs.runs[0].definition, runs.runs[0].title) == (Tool.definition, Tool.title)
     runs.decide(0, allowed)
     runs.decide(0, not allowed)  # only the first decision counts
     runs.decide(7, True)  # there is no such call

@@ -1,7 +1,11 @@
 """Names of tools as people read them."""
 
+from dataclasses import replace
+
 import pytest
 
+from chatapp.models.conversations.rounds import ToolRun
+from chatapp.rendering.fragments.replies import CallRegion
 from chatapp.rendering.fragments.tool_names import ReadableName, readable_name
 from chatapp.tools.tool import name_for_model
 
@@ -20,6 +24,13 @@ def test_a_name_is_put_into_words(name: str, words: str, server: str) -> None:
     assert readable_name(name) == ReadableName(words, server, name)
 
 
+def test_a_servers_title_takes_the_place_of_the_name() -> None:
+    name = "wiki__search_wiki"
+    assert readable_name(name, "<b>Find</b> pages") == ReadableName(
+        "<b>Find</b> pages", "Wiki", name
+    )
+
+
 def test_what_makes_a_name_acceptable_for_models_is_left_out() -> None:
     name = name_for_model("notes", "notes/search.all")
     assert readable_name(name) == ReadableName("Notes search all", "Notes", name)
@@ -32,3 +43,14 @@ def test_another_name_stays_as_it_is(name: str) -> None:
 
 def test_a_name_that_has_not_arrived_is_a_tool() -> None:
     assert readable_name("") == ReadableName("Tool")
+
+
+def test_a_call_is_named_by_its_title_also_once_it_is_stored() -> None:
+    run = ToolRun("1", "wiki__search", "{}", title="Find <b>pages</b>")
+    stored = ToolRun.from_record({**run.as_record(), "of a later version": 1})
+    for one in (run, stored):
+        assert CallRegion(0, 0, one, "c").tool == ReadableName(
+            "Find <b>pages</b>", "Wiki", "wiki__search"
+        )
+    assert "title" not in replace(run, title="").as_record()
+    assert "title" not in str(run.as_request(with_extras=True))

@@ -22,6 +22,7 @@ from chatapp.models import (
     Review,
     ReviewLabel,
     ReviewPolicy,
+    ToolServer,
     Upstream,
     Usage,
     User,
@@ -232,6 +233,22 @@ def test_each_filter_finds_only_what_matches(ritas: Client, begin: Begin, bob: U
     Feedback.objects.all().delete()
     Review.objects.update(claimed_until=timezone.now())
     assert found(ritas, feedback="none") == found(ritas, claim="nobody") == both
+
+
+def test_tools_are_listed_as_people_read_them(ritas: Client, begin: Begin) -> None:
+    """Only those of present servers: a model may have made up other names of what a chat says."""
+    ToolServer.objects.create(name="wiki", url="https://wiki.test/mcp")
+    names = ["wiki__search_pages", "current_date_and_time", "gone__search", "alices_secret", ""]
+    begin(earlier_rounds=[{"tool_runs": [{"name": "wiki__search_pages"}]}])
+    begin(tool_runs=[{"name": name} for name in names])
+    page = parse(ritas.get(LIST, {"tool": "wiki__search_pages"}).text)
+    options = page.find("datalist", id="tools").find_all("option")
+    assert {one.attributes["value"]: one.text for one in options} == {
+        "current_date_and_time": "Current date and time",
+        "wiki__search_pages": "Search pages (Wiki)",
+    }
+    [chip] = page.find("ul", class_="chips").find_all("bdi")
+    assert chip.text == "Search pages (Wiki)"
 
 
 def test_a_tool_called_in_the_last_round_is_found(ritas: Client, begin: Begin) -> None:

@@ -32,12 +32,11 @@ function address() {
 async function load() {
   if (isLoading) return;
   isLoading = true;
-  await fetchDialog(address(), "chat-settings", "#main").catch(() => tell(FAILED));
-  isLoading = false;
-  if (!panel() || conversation()) return;
   const isStarted = holder().querySelector("[name=draft]");
-  moveToPanel();
-  if (isStarted) refresh();
+  const fill = () => panel() && !conversation() && moveToPanel();
+  await fetchDialog(address(), "chat-settings", "#main", fill).catch(() => tell(FAILED));
+  isLoading = false;
+  if (panel() && !conversation() && isStarted) refresh();
 }
 
 function catchUp() {

@@ -2,9 +2,11 @@
 
 import { OURS } from "./untrusted-html.js";
 
-// Appends a dialog from the server, and returns it once its styles have loaded.
-export async function fetchDialog(address, id, target = "body") {
+// Appends a dialog from the server, and returns it once its styles have loaded. People can type into it
+// before that: `fill` is called first.
+export async function fetchDialog(address, id, target = "body", fill = () => {}) {
   await htmx.ajax("GET", address, { target, swap: "beforeend" });
+  fill();
   const dialog = document.getElementById(id);
   const styles = dialog.querySelector("link");
   if (!styles.sheet) await new Promise((done) => { styles.onload = styles.onerror = done; });

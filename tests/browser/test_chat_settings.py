@@ -112,6 +112,37 @@ def test_what_is_typed_while_the_styles_of_the_panel_load_is_kept(
     assert sent(upstream)["messages"][0]["content"] == "Answer in rhymes."
 
 
+def test_what_is_typed_over_a_draft_while_the_styles_load_is_kept(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
+    tab = desk.open()
+    panel = open_panel(tab)
+    panel.get_by_label("System prompt").fill("Answer in rhymes.")
+    panel.get_by_label("Temperature").fill("0.3")
+    tab.message.fill("Why?")
+    styles: list[Route] = []
+    desk.context.route(re.compile("/chat-settings.*css"), lambda route: styles.append(route))
+    tab.reload()
+    with tab.page.expect_request(re.compile("/chat-settings.*css")):
+        panel = open_panel(tab)
+    field = panel.get_by_label("System prompt")
+    expect(field).to_have_value("Answer in rhymes.")
+    field.press("End")
+    field.press_sequentially(" Briefly.")
+    styles[0].continue_()
+    expect(tab.page.locator("#settings-opener")).to_have_attribute("aria-expanded", "true")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("Answer in rhymes. Briefly.")
+    expect(panel.get_by_label("Temperature")).to_have_value("0.3")
+    expect(tab.message).to_have_value("Why?")
+    script(upstream)
+    tab.message.press("Enter")
+    tab.expect_ending("complete")
+    body = sent(upstream)
+    assert body["messages"][0]["content"] == "Answer in rhymes. Briefly."
+    assert body["temperature"] == 0.3
+
+
 def test_another_preset_is_shown_at_once_in_every_tab(
     desk: Desk, server: Server, alice: Person, upstream: FakeUpstream
 ) -> None:

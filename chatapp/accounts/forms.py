@@ -171,6 +171,9 @@ class ChangePasswordForm(RevokesTokens, AllauthChangePasswordForm):  # type: ign
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        labels = ("Current password", "New password", "New password (again)")
+        for name, label in zip(("oldpassword", "password1", "password2"), labels, strict=True):
+            self.fields[name].label = label
         self.fields["password1"].help_text = ADVICE
         self.offer_to_revoke_tokens(self.user)
 

@@ -50,6 +50,24 @@ def middle(locator: Locator) -> float:
     return (top(locator) + bottom(locator)) / 2
 
 
+def test_fields_for_a_few_words_are_as_wide_on_all_pages(sit_down: SitDown, site: Site) -> None:
+    desk = sit_down(site.olive, viewport={"width": 1280, "height": 800})
+    page = desk.context.new_page()
+    pages = {
+        "accounts/password/change/": "[type=password]",
+        "accounts/profile/": "[type=email]",
+        "presets/new/": "[name=name]",
+        "settings/": "[name=name]",
+        "settings/tools/new/": "[name=url]",
+    }
+    widths = {}
+    for path, fields in pages.items():
+        confirmed(page, f"{desk.url}/{path}")
+        found = page.locator(fields).evaluate_all("all => all.map((one) => one.offsetWidth)")
+        widths[path] = set(found)
+    assert widths == dict.fromkeys(pages, {384})
+
+
 def test_a_new_chat_has_its_composer_in_the_middle(tab: Tab, upstream: FakeUpstream) -> None:
     height = tab.page.evaluate("innerHeight")
     composer = tab.page.locator(".composer-card")

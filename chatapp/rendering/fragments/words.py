@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.template.defaultfilters import filesizeformat
@@ -223,7 +223,7 @@ def local_time(value: datetime) -> SafeString:
     return format_html('<time datetime="{}" data-local>{}</time>', value.isoformat(), shown)
 
 
-def day(value: datetime) -> str:
+def day(value: date) -> str:
     return f"{value.day} {value:%b %Y}"
 
 

@@ -65,7 +65,7 @@ def test_fields_for_a_few_words_are_as_wide_on_all_pages(sit_down: SitDown, site
         confirmed(page, f"{desk.url}/{path}")
         found = page.locator(fields).evaluate_all("all => all.map((one) => one.offsetWidth)")
         widths[path] = set(found)
-    assert widths == dict.fromkeys(pages, {384})
+    assert widths == {path: {384} for path in pages}
 
 
 def test_a_new_chat_has_its_composer_in_the_middle(tab: Tab, upstream: FakeUpstream) -> None:

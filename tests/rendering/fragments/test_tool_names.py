@@ -1,6 +1,7 @@
 """Names of tools as people read them."""
 
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_a_call_is_named_by_its_title_also_once_it_is_stored() -> None:
     run = ToolRun("1", "wiki__search", "{}", title="Find <b>pages</b>")
     stored = ToolRun.from_record({**run.as_record(), "of a later version": 1})
     for one in (run, stored):
-        assert CallRegion(0, 0, one, "c").tool == ReadableName(
+        assert CallRegion(0, 0, one, "c", UUID(int=7)).tool == ReadableName(
             "Find <b>pages</b>", "Wiki", "wiki__search"
         )
     assert "title" not in replace(run, title="").as_record()

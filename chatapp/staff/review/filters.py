@@ -55,8 +55,8 @@ def tools_to_choose() -> dict[str, str]:
 
     Names of another form are left out: a model may have made them up of what a chat says.
     """
-    servers = set(ToolServer.objects.values_list("name", flat=True))
     names = called_tools(MOST_TOOLS)
+    servers = set(ToolServer.objects.values_list("name", flat=True)) if names else ()
     return {
         name: tool_in_words(name)
         for name in names

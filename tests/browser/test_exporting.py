@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Desk, Tab
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
 
-ANSWER = "# Roots\n\n```python\nx = 1\n```\n\nSee [Vega](https://vega.example/). <b>bold</b>\n"
+ANSWER = "# Roots\n\n```python\nx = 1\n```\n\nSee [Vega](https://vega.example/). <q>quoted</q>\n"
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_a_chat_is_exported_and_looks_like_the_app_without_it(tab: Tab, tmp_path
     page.goto((tmp_path / "chat.html").as_uri())
     expect(page.get_by_role("heading", level=1)).to_have_text("Well?")
     expect(page.get_by_role("heading", name="Roots")).to_be_visible()
-    expect(page.locator("b")).to_have_count(0)
+    expect(page.locator("q")).to_have_count(0)
     assert problems == [(tmp_path / "chat.html").as_uri()]
     page.close()
 
@@ -71,7 +71,7 @@ def test_a_chat_and_a_message_are_copied_as_markdown(tab: Tab) -> None:
     text = copied(tab.page)
     assert text.startswith("# Well?\n")
     assert "```python\nx = 1\n```\n" in text
-    assert "\\<b>bold\\</b>" in text
+    assert "\\<q>quoted\\</q>" in text
     tab.page.get_by_role("button", name="More actions for this reply").click()
     tab.page.get_by_role("menuitem", name="Copy as Markdown").click()
     expect_copied(tab.page, ANSWER)

@@ -253,7 +253,7 @@ def test_a_members_page_lists_all_chats_with_their_authors(
     hers = chat(alice, "Hers")
     page = parse(bobs.get(address).content.decode())
     row = page.find("ul", aria_labelledby="others-heading").find("a")
-    assert row.text.split() == ["Hers", "alice"]
+    assert row.text.split() == ["Hers", "A", "alice"]  # with her initials
     assert row.attributes["href"] == f"/projects/{roses.pk}/c/{hers.pk}/"
     assert "You can read its chats." in page.text
     assert "hidden" in page.find("form", id="composer").attributes

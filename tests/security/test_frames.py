@@ -45,6 +45,7 @@ from chatapp.rendering import fragments
 from chatapp.rendering.fragments import LiveReply, ReplyView
 from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.replies import Waiting, waiting_fragment
+from chatapp.rendering.fragments.tool_names import readable_name
 from chatapp.rendering.markdown import block_html
 from chatapp.upstream.wire.composer_parameters import Controls
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
@@ -173,6 +174,7 @@ def settings(text: str, conversation: Conversation) -> dict[str, object]:
     own = {"models": {"": "All models", f"1/{text}": text}, "shown": f"1/{text}", "draft": "signed"}
     more |= own | {"meter_figures": json.dumps({f"1/{text}": [1, None]}), "is_unsaved": True}
     more |= {"preset_tokens": 1, "preset_has_images": True}
+    more |= {"allowed_tools": {text: readable_name(text, text)}}
     more |= {"files": [PresetFile(name=text, file=FileContent(file=StoredFile()).file)]}
     return {**shown, **more, "csrf_input": "", "has_memory": True}
 

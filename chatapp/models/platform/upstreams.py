@@ -288,7 +288,7 @@ class Upstream(ImageSettings, ContextSettings, ConcessionSettings, ParameterSett
     @property
     def gateway(self) -> Gateway:
         """The public gateway at its address, as far as the app knows it."""
-        return _gateway_at(self.base_url)
+        return gateway_for(self.base_url)
 
     @property
     def is_demo(self) -> bool:
@@ -366,7 +366,7 @@ def _spelling_at(base_url: str, dialect: str) -> Spelling:
 
 
 @lru_cache(maxsize=64)
-def _gateway_at(base_url: str) -> Gateway:
+def gateway_for(base_url: str) -> Gateway:
     return gateway_at(urlsplit(base_url).hostname or "")
 
 

@@ -109,7 +109,7 @@ async def test_a_gateway_that_refuses_keywords_is_never_sent_them(
     workshop: ToolServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(upstreams, "_gateway_at", lambda _: gateway_at("aiplatform.googleapis.com"))
+    monkeypatch.setattr(upstreams, "gateway_for", lambda _: gateway_at("aiplatform.googleapis.com"))
     await tab.ask()
     await tab.until_ended()
     assert keywords(upstream) == [False]

@@ -64,7 +64,7 @@ async def test_replies_of_a_chat_have_the_same_key(
     await tab.ask()
     await tab.until_ended()
     assert not NAMES & upstream.chat_requests[0].body.keys()
-    monkeypatch.setattr(upstreams, "_gateway_at", lambda _: gateway_at("api.openai.com"))
+    monkeypatch.setattr(upstreams, "gateway_for", lambda _: gateway_at("api.openai.com"))
     message = await saved(await tab.ask())
     await tab.until_ended()
     await tab.ask("Again", conversation=str(message.conversation_id))

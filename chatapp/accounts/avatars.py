@@ -2,9 +2,11 @@
 
 import tempfile
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
@@ -13,17 +15,21 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from chatapp import documents
-from chatapp.documents import Limits, Picture, Unreadable
+from chatapp.documents import Document, Limits, Picture, Scan, Unreadable
 from chatapp.models import Avatar, User, audit
 from chatapp.models.refusals import Refused
 
 MAX_BYTES = 1024 * 1024
-LIMITS = Limits(image_side=512, seconds=5.0)
+LIMITS = Limits(pages=1, characters=1_000, image_side=512, seconds=5.0)
+WAIT_SECONDS = 10.0  # for the pictures of other people
 TOO_LARGE = "This file is too large. The limit is 1 MiB."
+BUSY = "The server is busy. Try again in a moment."
 REMOVED = "Your picture was removed."
 NO_IMAGE = "This file is not an image. Choose a PNG, JPEG, WebP or GIF image."
 # The address has a hash of the picture, which nobody knows who was not shown it.
 HEADERS = {"Cache-Control": "private, max-age=31536000, immutable", "Content-Disposition": "inline"}
+
+_one_at_a_time = Lock()
 
 
 class AvatarForm(forms.Form):
@@ -39,17 +45,25 @@ class AvatarForm(forms.Form):
         given: Any = self.cleaned_data["picture"]
         if (given.size or 0) > MAX_BYTES:
             raise forms.ValidationError(TOO_LARGE)
-        with tempfile.TemporaryFile() as file:
-            file.write(given.read())
-            file.flush()
-            file.seek(0)
-            try:
-                found = documents.read(Path(f"/dev/fd/{file.fileno()}"), LIMITS)
-            except Unreadable as unreadable:
-                raise forms.ValidationError(str(unreadable)) from unreadable
+        if not _one_at_a_time.acquire(timeout=WAIT_SECONDS):
+            raise forms.ValidationError(BUSY)
+        try:
+            found = _read(given.read())
+        except Unreadable as unreadable:
+            raise forms.ValidationError(str(unreadable)) from unreadable
+        finally:
+            _one_at_a_time.release()
         if not isinstance(found, Picture):
             raise forms.ValidationError(NO_IMAGE)
         return found
+
+
+def _read(data: bytes) -> Document | Picture | Scan:
+    with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
+        file.write(data)
+        file.flush()
+        file.seek(0)
+        return documents.read(Path(f"/dev/fd/{file.fileno()}"), LIMITS)
 
 
 @require_POST

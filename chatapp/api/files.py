@@ -18,8 +18,9 @@ from chatapp import documents
 from chatapp.api.data_urls import DataUrl
 from chatapp.api.responses import ApiError
 from chatapp.documents import Document, Picture, ReadableLater, Scan, Unreadable
+from chatapp.files import reading
 from chatapp.files.forms import EMPTY, TOO_LARGE
-from chatapp.files.reading import NOT_STORED, limits, threads
+from chatapp.files.reading import NOT_STORED, limits
 from chatapp.models import FileContent
 from chatapp.models.files.contents import PlacedPart
 from chatapp.upstream.wire.content import (
@@ -87,7 +88,7 @@ async def _in_reading_threads(person: int, file: UnreadFile, takes_images: bool)
     """Read a file when it is the person's turn."""
     result: Future[Read] = Future()
     read = partial(_read, file, takes_images)
-    threads.submit(person, len(file.url.encoded), partial(_fulfil, result, read))
+    reading.threads.submit(person, len(file.url.encoded), partial(_fulfil, result, read))
     return await asyncio.wrap_future(result)
 
 

@@ -26,7 +26,8 @@ logger = logging.getLogger(__name__)
 
 UNCONFINED = 77  # exit status of a subprocess that could not be sandboxed
 MAX_SENTENCE_LENGTH = 400
-MAX_LABEL_LENGTH = 100
+MAX_KIND_LENGTH, MAX_MEDIA_TYPE_LENGTH = 40, 100
+MAX_MARK_LENGTH = 100  # of a page that is a picture
 UNITS = ("Page", "Slide", "Sheet", "")
 IMAGE_SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 MAX_THUMBNAIL_BYTES = 2**20
@@ -74,7 +75,7 @@ def encoded(outcome: Outcome) -> bytes:
 def max_bytes(limits: Limits) -> int:
     """Return how long an encoded answer may be."""
     text = 4 * limits.characters + 16 * limits.pages
-    pictures = (limits.pictures + 5) * limits.image_side**2  # a PNG has 4 bytes per pixel
+    pictures = (limits.pictures + 5) * limits.image_side**2  # most are JPEG
     return text + pictures + 2**20
 
 
@@ -107,7 +108,7 @@ def decoded_pages(
     if isinstance(fields, Unreadable):
         return fields
     if [placed.page for placed in fields.pages] != list(indices) or not all(
-        0 <= placed.offset <= MAX_LABEL_LENGTH and _is_image(placed.picture, limits)
+        0 <= placed.offset <= MAX_MARK_LENGTH and _is_image(placed.picture, limits)
         for placed in fields.pages
     ):
         raise BadAnswer("not these pages within the limits")
@@ -120,6 +121,8 @@ def _fields(answer: bytes) -> Answer | Unreadable:
     except msgspec.MsgspecError as error:
         raise BadAnswer(str(error)) from error
     if fields.refusal and len(fields.refusal) <= MAX_SENTENCE_LENGTH:
+        if not fields.refusal.isprintable():
+            raise BadAnswer("a refusal that is no sentence")
         # Never more than a name: an exception's text can contain text of the file.
         logger.info(
             "A file was not read: %s", fields.error[:80] if fields.error.isidentifier() else ""
@@ -137,7 +140,9 @@ def _is_within(result: Result, limits: Limits) -> bool:
         case Scan(pages=pictures, page_count=count, left_out=left_out):
             are_few = 1 <= len(pictures) <= min(limits.pictures, count) <= limits.pages
             are_images = all(_is_image(picture, limits) for picture in pictures)
-            return are_few and are_images and _are_left_out(left_out)
+            is_named = _is_label(result.kind, MAX_KIND_LENGTH)
+            is_named = is_named and _is_label(result.media_type, MAX_MEDIA_TYPE_LENGTH)
+            return are_few and are_images and is_named and _are_left_out(left_out)
 
 
 def _is_text(document: Document, limits: Limits) -> bool:
@@ -146,12 +151,17 @@ def _is_text(document: Document, limits: Limits) -> bool:
         and sum(map(len, document.pages)) <= limits.characters
         and not any("\0" in page for page in document.pages)  # which PostgreSQL cannot store
         and document.unit in UNITS
-        and max(len(document.kind), len(document.media_type)) <= MAX_LABEL_LENGTH
+        and _is_label(document.kind, MAX_KIND_LENGTH)
+        and _is_label(document.media_type, MAX_MEDIA_TYPE_LENGTH)
         and len(document.pictures) <= limits.pictures
         and all(_is_placed(picture, document.pages, limits) for picture in document.pictures)
         and _are_in_order(document.pictures)
         and _are_left_out(document.left_out)
     )
+
+
+def _is_label(text: str, most: int) -> bool:
+    return len(text) <= most and text.isprintable()
 
 
 def _is_placed(placed: PlacedPicture, pages: Sequence[str], limits: Limits) -> bool:

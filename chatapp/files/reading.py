@@ -8,8 +8,9 @@ import logging
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from functools import partial
 from io import BufferedIOBase
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import cast
 from uuid import UUID
 
 from django.conf import settings
-from django.db import Error, IntegrityError, connection
+from django.db import IntegrityError, InterfaceError, OperationalError, connection
 
 from chatapp import documents
 from chatapp.concurrency.fair_threads import FairThreads
@@ -37,6 +38,8 @@ WAITING = "Waiting for your other files."
 NOT_STORED = "The server can't store files at the moment. Try again in a while."
 FAILED = "This file could not be read because of a fault in the app. It is in the server's log."
 
+DATABASE_IS_AWAY = (OperationalError, InterfaceError)
+PAGES_AT_ONCE = 5  # of a scan, in one process
 AGAIN_SECONDS = 5.0
 LOOK_SECONDS = 0.1  # between steps of an import that waits for a file
 
@@ -97,7 +100,7 @@ def _read_in_thread(read_it: Callable[[], None]) -> None:
     while not _is_stopping.is_set():
         try:
             read_it()
-        except Error as error:
+        except DATABASE_IS_AWAY as error:
             logger.warning("A file is read again once the database is back: %s", error)
             _is_stopping.wait(AGAIN_SECONDS)
         else:
@@ -116,9 +119,10 @@ def read(pk: UUID) -> None:
 
 
 def _read_and_store(attachment: Attachment) -> None:
+    is_read = attachment.content is not None
     try:
-        if attachment.content:
-            _draw_chosen_pages(attachment, attachment.content)
+        if is_read:
+            _draw_chosen_pages(attachment)
         else:
             _read_upload(attachment)
     except ReadableLater as later:
@@ -127,12 +131,13 @@ def _read_and_store(attachment: Attachment) -> None:
     except Unreadable as unreadable:
         if _is_stopping.is_set():
             return
-        _fail(attachment, str(unreadable), received=0)
+        # The pages of what was read can be drawn again; the parts of what can't be read go below.
+        _fail(attachment, str(unreadable), **({} if is_read else {"received": 0}))
     except (OSError, IntegrityError) as error:
         logger.error("A file can't be stored: %s", error)
         _fail(attachment, NOT_STORED)
         return
-    except Error:
+    except DATABASE_IS_AWAY:
         raise  # the file is read again
     except Exception:
         logger.exception("A file could not be read")
@@ -151,18 +156,35 @@ def _read_upload(attachment: Attachment) -> None:
         _make_ready(attachment, opened)
 
 
-def _draw_chosen_pages(attachment: Attachment, content: FileContent) -> None:
-    """Draw the pages of a scan that a person has chosen and nobody has seen yet."""
-    if pages := content.undrawn_pages(*attachment.page_range):
+def _draw_chosen_pages(attachment: Attachment) -> None:
+    """Draw the pages of a scan that a person has chosen. Raises `Unreadable` if none can be."""
+    content = attachment.content
+    assert content
+    missing = content.undrawn_pages(*attachment.page_range)
+    if missing:
         with storage.local_copy(content.file.name) as path:
-            drawn = documents.draw_pages(path, limits(), pages)
-            store_pages(content, drawn, attachment.user_id)
+            _draw_pages(content, missing, path, attachment.user_id)
     attachment.make_ready(content)
+
+
+def _draw_pages(content: FileContent, indices: Sequence[int], path: Path, owner: int) -> None:
+    """Draw and store pages of a scan, some at a time. Raises `Unreadable` if none can be drawn."""
+    for start in range(0, len(indices), PAGES_AT_ONCE):
+        some = indices[start : start + PAGES_AT_ONCE]
+        try:
+            drawn = documents.draw_pages(path, limits(), some)
+        except Unreadable as unreadable:
+            if not start or _is_stopping.is_set():
+                raise
+            logger.warning("Some pages of a scan were not drawn: %s", unreadable)
+            return
+        store_pages(content, drawn, owner)
 
 
 @retry_on_integrity_error  # a file with this content was erased at this moment
 def _make_ready(attachment: Attachment, file: BufferedIOBase) -> None:
-    attachment.make_ready(content_of(file, attachment.name, attachment.user_id))
+    content = content_of(file, attachment.name, attachment.user_id)
+    attachment.make_ready(content)
 
 
 def _fail(attachment: Attachment, problem: str, **fields: object) -> None:
@@ -194,8 +216,12 @@ def _find_content(file: BufferedIOBase, owner: int) -> FileContent | None:
 
 
 def _read_content(file: BufferedIOBase, name: str, owner: int) -> FileContent:
-    found = documents.read(Path(f"/dev/fd/{file.fileno()}"), limits(), name)
-    return store_result(found, file, owner)
+    path = Path(f"/dev/fd/{file.fileno()}")
+    content = store_result(documents.read(path, limits(), name), file, owner)
+    if missing := content.undrawn_pages(1, content.page_count):  # there was no time for these
+        with suppress(Unreadable):
+            _draw_pages(content, missing, path, owner)
+    return content
 
 
 def limits() -> Limits:

@@ -80,9 +80,12 @@ def send_thumbnail(request: HttpRequest, attachment: Attachment | PresetFile) ->
 def page_image(
     request: HttpRequest, attachment: Attachment | PresetFile, position: int
 ) -> HttpResponseBase:
-    """A page of a scan, as the model gets it."""
+    """A picture of a document, or a page of a scan, as the model gets it."""
     pages = attachment.content.page_images if attachment.content else PageImage.objects.none()
     page = get_object_or_404(pages.select_related("file"), position=position)
+    first, last = attachment.page_range
+    if not first <= page.page_number <= last:
+        raise Http404("This page is not sent.")
     return _served(request, page.file)
 
 

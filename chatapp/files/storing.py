@@ -1,8 +1,10 @@
 """Stores what was read of a person's files: texts, images, and the pictures in documents."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from io import BufferedIOBase, BytesIO
 from itertools import accumulate
+
+from django.db import transaction
 
 from chatapp.documents import Document, LeftOut, Picture, PlacedPicture, Scan
 from chatapp.models import FileContent, PageImage, StoredFile
@@ -34,6 +36,7 @@ def _store_picture(picture: Picture, owner: int) -> FileContent:
     file = StoredFile.store_file(BytesIO(picture.data), owner)
     return _store_content(
         file,
+        (),
         kind=FileContent.Kind.IMAGE,
         label=picture.media_type.partition("/")[2].upper(),
         media_type=picture.media_type,
@@ -46,8 +49,11 @@ def _store_picture(picture: Picture, owner: int) -> FileContent:
 
 def _store_document(document: Document, file: BufferedIOBase, owner: int) -> FileContent:
     pictures = [_store_page_image(one.picture, owner) for one in document.pictures]
-    content = _store_content(
+    for position, (image, placed) in enumerate(zip(pictures, document.pictures, strict=True)):
+        image.position, image.page, image.offset = position, placed.page, placed.offset
+    return _store_content(
         StoredFile.store_file(file, owner),
+        pictures,
         kind=FileContent.Kind.DOCUMENT,
         label=document.kind,
         media_type=document.media_type,
@@ -56,15 +62,15 @@ def _store_document(document: Document, file: BufferedIOBase, owner: int) -> Fil
         unit=document.unit,
         left_out=_counts(document.left_out),
     )
-    for position, (image, placed) in enumerate(zip(pictures, document.pictures, strict=True)):
-        image.position, image.page, image.offset = position, placed.page, placed.offset
-    return _add_images(content, pictures)
 
 
 def _store_scan(scan: Scan, file: BufferedIOBase, owner: int) -> FileContent:
     pages = [_store_page_image(page, owner) for page in scan.pages]
-    content = _store_content(
+    for position, page in enumerate(pages):
+        page.position = position
+    return _store_content(
         StoredFile.store_file(file, owner),
+        pages,
         kind=FileContent.Kind.SCAN,
         label=scan.kind,
         media_type=scan.media_type,
@@ -72,9 +78,6 @@ def _store_scan(scan: Scan, file: BufferedIOBase, owner: int) -> FileContent:
         unit="Page",
         left_out=_counts(scan.left_out),
     )
-    for position, page in enumerate(pages):
-        page.position = position
-    return _add_images(content, pages)
 
 
 def _store_page_image(picture: Picture, owner: int) -> PageImage:
@@ -87,16 +90,21 @@ def _store_page_image(picture: Picture, owner: int) -> PageImage:
     )
 
 
-def _add_images(content: FileContent, images: list[PageImage]) -> FileContent:
+def _add_images(content: FileContent, images: Sequence[PageImage]) -> None:
     for image in images:
         image.content = content
     PageImage.objects.bulk_create(images, ignore_conflicts=True)
-    return content
 
 
 def _counts(left_out: Iterable[LeftOut]) -> list[tuple[str, int]] | None:
     return [(one.what, one.count) for one in left_out] or None
 
 
-def _store_content(file: StoredFile, **fields: object) -> FileContent:
-    return FileContent.objects.get_or_create(file=file, defaults=fields)[0]
+@transaction.atomic  # nobody finds a document without its pictures
+def _store_content(
+    file: StoredFile, pictures: Sequence[PageImage], **fields: object
+) -> FileContent:
+    content, is_new = FileContent.objects.get_or_create(file=file, defaults=fields)
+    if is_new:
+        _add_images(content, pictures)
+    return content

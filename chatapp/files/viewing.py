@@ -145,8 +145,8 @@ def _piece(
     first, last = attachment.page_range
     if content.kind == FileContent.Kind.SCAN:
         pages = content.page_images.filter(position__gte=first - 1, position__lt=last)
-        missing = content.pages_not_sent(first, last)
-        return {"images": pages[: settings.CHATAPP_SCANNED_PAGES], "missing": missing}
+        shown = list(pages[: settings.CHATAPP_SCANNED_PAGES])
+        return {"images": shown, "missing": content.pages_not_sent(first, last, shown)}
     passages, end = _passages(content, first, last, begin)
     more = end if end < content.page_ends[last - 1] else None
     return {"passages": passages, "more": more}

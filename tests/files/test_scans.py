@@ -1,15 +1,22 @@
 """Scans of more pages than are sent: people choose which, and the others are named."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from chatapp import documents
+from chatapp.documents import Limits, Scan
+from chatapp.documents.results import Result
 from chatapp.models import Attachment, PageImage
 from chatapp.rendering.fragments.words import about_file
 from chatapp.upstream.wire.content import ImagePart
 from tests.documents import files
 from tests.support.attaching import upload
 from tests.support.page import parse
+from tests.support.reading import read_here
 
 pytestmark = pytest.mark.django_db
 
@@ -87,3 +94,32 @@ def test_a_scan_whose_pages_cannot_be_drawn_says_so(
     assert alices.post(f"/files/{scan.pk}/retry/").status_code == 204
     scan.refresh_from_db()
     assert scan.state == Attachment.State.READY
+
+
+def test_pages_for_which_the_first_reading_had_no_time_are_drawn_after_it(
+    alices: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_slowly(path: Path, limits: Limits, name: str = "") -> Result:
+        found = read_here(path, limits, name)
+        assert isinstance(found, Scan)
+        return replace(found, pages=found.pages[:1])
+
+    settings.CHATAPP_SCANNED_PAGES = 8
+    monkeypatch.setattr(documents, "read", read_slowly)
+    scan = upload(alices, "scan.pdf", files.pdf([""] * PAGES))
+    label, images = label_and_images(scan)
+    assert label == "scan.pdf: page 1-7 of 7, as images."
+    assert len(images) == PAGES
+
+
+def test_pages_that_could_not_be_drawn_are_named(alices: Client, scan: Attachment) -> None:
+    PageImage.objects.filter(position=1).delete()
+    label, images = label_and_images(scan)
+    assert str(label).endswith("Pages 2, 4-7 are not sent: at most 3 pages of a scan are.")
+    assert len(images) == MOST - 1
+
+
+def test_a_reader_sees_no_page_that_was_not_sent(alices: Client, scan: Attachment) -> None:
+    scan = choose(alices, scan, "2-3")
+    assert alices.get(f"/files/{scan.pk}/page/1/").status_code == 200
+    assert alices.get(f"/files/{scan.pk}/page/0/").status_code == 404

@@ -91,7 +91,7 @@ def encoded(
     image: Image.Image, side: int, format_: str, left_out: tuple[LeftOut, ...] = ()
 ) -> Picture:
     """Encode a decoded image; one with transparency as PNG in any case."""
-    image = _scaled(_plain(image), side)
+    image = _without_opaque_alpha(_scaled(_plain(image), side))
     has_alpha = image.mode in ("RGBA", "LA")
     format_ = PNG if has_alpha else format_
     data = _bytes(image, format_)
@@ -102,6 +102,13 @@ def encoded(
     small = _scaled(image, THUMBNAIL_SIDE)
     thumbnail = _bytes(small, PNG if has_alpha else JPEG, THUMBNAIL_QUALITY)
     return Picture(MEDIA_TYPES[format_], image.width, image.height, data, thumbnail, left_out)
+
+
+def _without_opaque_alpha(image: Image.Image) -> Image.Image:
+    """Return the image without an alpha channel that hides nothing, as screenshots have it."""
+    if image.mode not in ("RGBA", "LA") or image.getchannel("A").getextrema()[0] != 255:
+        return image
+    return image.convert(image.mode.removesuffix("A"))
 
 
 def _other_frames(image: Image.Image) -> tuple[LeftOut, ...]:

@@ -20,6 +20,8 @@ class Extras:
     expired_images: int = 0  # that were deleted by retention
     left_out: Mapping[str, int] = field(default_factory=dict)  # number of skipped parts by kind
     reasoning_field: str = ""  # in which reasoning arrived, and is sent back with tool calls
+    # Of tool calls, by their round and index, such as "0.1": `ToolRun.aside_record`.
+    asides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     conceded: str = ""  # what the model was not asked with: "tools", or "reasoning"
     # Of an imported reply: `provenance` and the tokens that its export says it had. They are shown,
     # and are in no sum.
@@ -40,6 +42,7 @@ class Extras:
             expired_images=self.expired_images,
             left_out=left_out,
             reasoning_field=reply.reasoning_field or self.reasoning_field,
+            asides=self.asides,
             conceded=self.conceded,
         )
 
@@ -58,6 +61,7 @@ class Extras:
             expired_images=record.get("expired_images", 0),
             left_out=record.get("left_out", {}),
             reasoning_field=record.get("reasoning_field", ""),
+            asides=record.get("asides", {}),
             conceded=record.get("conceded", ""),
             imported_usage=record.get("imported_usage", {}),
         )
@@ -73,6 +77,7 @@ class Extras:
             "expired_images": self.expired_images,
             "left_out": dict(self.left_out),
             "reasoning_field": self.reasoning_field,
+            "asides": dict(self.asides),
             "conceded": self.conceded,
             "imported_usage": dict(self.imported_usage),
         }

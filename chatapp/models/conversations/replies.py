@@ -1,7 +1,8 @@
 """The fields of a message that hold a reply: text, usage, how it arrived and how it ended."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 from uuid import UUID
@@ -191,7 +192,12 @@ class StoredReply(models.Model):
         """The reply's rounds, oldest first; most replies have one."""
         runs = [ToolRun.from_record(run) for run in self.tool_runs]
         last = Round(self.reasoning, self.content, self.refusal, runs)
-        return [*map(Round.from_record, self.earlier_rounds), last]
+        rounds = [*map(Round.from_record, self.earlier_rounds), last]
+        for place, aside in self.extras.asides.items():
+            number, _, index = place.partition(".")
+            with suppress(IndexError):  # the calls are not in this copy
+                rounds[int(number)].tool_runs[int(index)].take_aside(aside)
+        return rounds
 
     @property
     def can_be_continued(self) -> bool:
@@ -211,8 +217,9 @@ class StoredReply(models.Model):
 
     def keep_round(self, round: Round, reply: Reply) -> None:
         """Append a round that has ended to the earlier ones."""
+        extras = self.earlier_extras.plus(reply)
+        self.earlier_extras = _with_asides(extras, len(self.earlier_rounds), round.tool_runs)
         self.earlier_rounds.append(round.as_record())
-        self.earlier_extras = _counting(self.earlier_extras.plus(reply), round.tool_runs)
         self.earlier_images += tuple(reply.images)
 
     def take(self, reply: Reply, tool_runs: Iterable[ToolRun] = ()) -> None:
@@ -222,7 +229,7 @@ class StoredReply(models.Model):
         self.tool_runs = [run.as_record() for run in runs]
         # Images are counted once they are there to be shown.
         extras = replace(self.earlier_extras.plus(reply), image_count=0)
-        extras = _counting(extras, runs)
+        extras = _with_asides(extras, len(self.earlier_rounds), runs)
         self.extras_record = extras.as_record()
 
     def finish(self, reply: Reply, ending: Ending) -> None:
@@ -230,7 +237,7 @@ class StoredReply(models.Model):
         self.ending = ending
         self.new_images = (*self.earlier_images, *reply.images)[:MAX_IMAGES]
         extras = replace(self.earlier_extras.plus(reply), image_count=len(self.new_images))
-        extras = _counting(extras, map(ToolRun.from_record, self.tool_runs))
+        extras = _with_asides(extras, len(self.earlier_rounds), self.rounds[-1].tool_runs)
         self.extras_record = extras.as_record()
         self.finish_reason = reply.finish_reason[:50]
         self.response_id = reply.response_id[:200]
@@ -243,7 +250,10 @@ class StoredReply(models.Model):
             self.is_flagged = reply.moderation.is_flagged
 
 
-def _counting(extras: Extras, runs: Iterable[ToolRun]) -> Extras:
-    """Return the extras of rounds with the images in these results of tools, too."""
+def _with_asides(extras: Extras, number: int, runs: Sequence[ToolRun]) -> Extras:
+    """Return the extras of rounds with those of the tool calls of one more round."""
+    asides = {f"{number}.{i}": aside for i, run in enumerate(runs) if (aside := run.aside_record())}
+    if not asides:
+        return extras
     count = extras.tool_image_count + sum(len(run.images) for run in runs)
-    return replace(extras, tool_image_count=count)
+    return replace(extras, tool_image_count=count, asides={**extras.asides, **asides})

@@ -28,6 +28,7 @@ FOLLOW = "(The images that the tools returned follow.)"
 STAND_IN = "(An image that the tool {} returned was left out: this model takes no images.)"
 EXPIRED = "(An image was deleted by the retention policy.)"
 CANCELLED = "(The call was cancelled before the tool returned anything.)"
+ASIDE = ("images", "title")
 UNFINISHED = frozenset({RunState.WRITING, RunState.ASKING, RunState.RUNNING})
 
 
@@ -72,16 +73,25 @@ class ToolRun:
         known = {name: value for name, value in record.items() if name in _RUN_FIELDS}
         if extra := record.get("extra_content"):  # as version 0.4 stored it
             known["extras"] = {"extra_content": extra}
-        known["images"] = [RunImage(**image) for image in known.get("images", ())]
         return cls(**{**known, "state": RunState(record["state"])})
 
     def as_record(self) -> dict[str, Any]:
         record = asdict(self)
-        del record["definition"], record["progress"]
-        for name in ("extras", "images", "title"):  # which previous versions do not know
-            if not record[name]:
-                del record[name]
+        for name in ("definition", "progress", *ASIDE):
+            del record[name]
+        if not self.extras:
+            del record["extras"]  # which versions before 0.5 do not know
         return record
+
+    def aside_record(self) -> dict[str, Any]:
+        """Return what `Extras.asides` keeps: previous versions refuse other keys in `as_record`."""
+        record = asdict(self)
+        return {name: record[name] for name in ASIDE if record[name]}
+
+    def take_aside(self, record: Mapping[str, Any]) -> None:
+        """Take what `aside_record` returned."""
+        self.title = record.get("title", "")
+        self.images = [RunImage(**image) for image in record.get("images", ())]
 
     def as_request(self, with_extras: bool) -> dict[str, object]:
         """Return the call as the next request repeats it.
@@ -121,7 +131,7 @@ class ToolRun:
             self.state = RunState.CANCELLED
 
 
-# A later version may have stored more.
+# A later version may have stored more in a record.
 _RUN_FIELDS = frozenset(one.name for one in fields(ToolRun))
 
 

@@ -3,9 +3,10 @@
 It is kept once per person and content, however many messages have the file.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from html import escape
+from itertools import groupby
 from typing import ClassVar, NamedTuple
 
 from django.conf import settings
@@ -85,18 +86,29 @@ class FileContent(models.Model):
     ) -> list[Part]:
         sent = images[: settings.CHATAPP_SCANNED_PAGES]
         label = f"{escape(name)}: {self._range_words(first, last)}, as images."
-        if missing := self.pages_not_sent(first, last):
+        if missing := self.pages_not_sent(first, last, sent):
             label += f" {missing}"
+        if self.left_out:
+            label += f" Left out: {self.left_out_words}."
         return [text_part(label), *(one.as_image_part() for one in sent)]
 
-    def pages_not_sent(self, first: int, last: int) -> str:
-        """Return a sentence about the pages of a scan beyond the limit, or an empty string."""
+    def pages_not_sent(
+        self, first: int, last: int, sent: "Iterable[PageImage] | None" = None
+    ) -> str:
+        """Return a sentence about the pages of a scan that are not sent, or an empty string.
+
+        Without the images that are, the limit says which pages these are.
+        """
         most = settings.CHATAPP_SCANNED_PAGES
-        if self.kind != self.Kind.SCAN or last - first < most:
+        if self.kind != self.Kind.SCAN:
             return ""
-        rest = f"{first + most}-{last}" if first + most < last else f"{last}"
-        pages = "Pages" if first + most < last else "Page"
-        return PAGES_NOT_SENT.format(pages, rest, "are" if pages == "Pages" else "is", most)
+        known = range(first, first + most) if sent is None else {one.page_number for one in sent}
+        missing = [number for number in range(first, last + 1) if number not in known]
+        if not missing:
+            return ""
+        spans = ", ".join(_spans_in(missing))
+        pages, are = ("Page", "is") if len(missing) == 1 else ("Pages", "are")
+        return PAGES_NOT_SENT.format(pages, spans, are, most)
 
     def document_parts(
         self, name: str, first: int, last: int, pictures: Sequence[PlacedPart]
@@ -198,6 +210,13 @@ class PageImage(models.Model):
     def as_image_part(self, stand_in: str = "") -> ImagePart:
         file = self.file
         return ImagePart(file.name, self.media_type, self.width, self.height, file.size, stand_in)
+
+
+def _spans_in(numbers: Sequence[int]) -> Iterator[str]:
+    """Yield the numbers that follow each other as spans: 3, 5-9."""
+    for _, some in groupby(enumerate(numbers), lambda one: one[1] - one[0]):
+        span = [number for _, number in some]
+        yield f"{span[0]}-{span[-1]}" if len(span) > 1 else f"{span[0]}"
 
 
 def _cut_at_pictures(text: str, cuts: Sequence[tuple[int, Part]]) -> list[Part]:

@@ -117,7 +117,8 @@ class SharedCopying(Copying):
             message.earlier_rounds = []
         if not link.shows_tools:
             message.tool_runs = []
-            message.extras_record = replace(message.extras, tool_image_count=0).as_record()
+            extras = replace(message.extras, tool_image_count=0, asides={})
+            message.extras_record = extras.as_record()
         if not link.shows_reasoning:
             message.reasoning = ""
         message.earlier_rounds = [self._shown(one) for one in message.earlier_rounds]

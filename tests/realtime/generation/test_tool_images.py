@@ -53,9 +53,11 @@ def sent(upstream: FakeUpstream, number: int) -> list[Any]:
 async def test_they_are_stored_and_sent_to_the_model(tab: Tab, upstream: FakeUpstream) -> None:
     message = await drawn(tab, upstream)
     [round] = message.earlier_rounds
-    [run] = round["tool_runs"]
-    assert [one["position"] for one in run["images"]] == [FIRST_OF_TOOLS, FIRST_OF_TOOLS + 1]
-    assert run["result"].split("\n\n")[-2:] == ["[Image 3]", NO_IMAGE]
+    [stored_run] = round["tool_runs"]
+    assert "images" not in stored_run  # which a process of the previous version could not read
+    [run] = message.rounds[0].tool_runs
+    assert [one.position for one in run.images] == [FIRST_OF_TOOLS, FIRST_OF_TOOLS + 1]
+    assert run.result.split("\n\n")[-2:] == ["[Image 3]", NO_IMAGE]
     assert message.extras.tool_image_count == 2
     _, _, result, follows, images = sent(upstream, 1)
     assert result["role"] == "tool"

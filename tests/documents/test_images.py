@@ -271,3 +271,10 @@ def test_the_header_of_a_giant_image_is_enough_to_refuse_it(read: Reader) -> Non
     crc = zlib.crc32(giant[12:29]).to_bytes(4, "big")
     said = read.refusal(giant[:29] + crc + giant[33:])
     assert said.startswith("This image has 30,000 × 30,000 pixels.")
+
+
+def test_an_alpha_channel_that_hides_nothing_does_not_keep_a_photo_a_png(read: Reader) -> None:
+    noise = Image.effect_noise((1200, 1000), 100)
+    file = io.BytesIO()
+    noise.convert("RGBA").save(file, "PNG")
+    assert read.picture(file.getvalue()).media_type == "image/jpeg"

@@ -186,6 +186,7 @@ def test_an_endless_answer_is_cut_off(attack: Attack) -> None:
         "os._exit(0)",
         "os.write(1, b'no message'); os._exit(0)",
         "os.write(1, encoded(Unreadable('x' * 10_000))); os._exit(0)",
+        "os.write(1, encoded(Unreadable('a' + chr(0)))); os._exit(0)",
     ],
 )
 def test_a_malformed_answer_is_refused(attack: Attack, code: str) -> None:
@@ -254,6 +255,8 @@ PNG = files.image("PNG")
         answers.Answer(picture=documents.Picture("image/png", 9, 9, b"<script>", PNG)),
         answers.Answer(picture=documents.Picture("image/png", 9, 9, PNG, b"<script>")),
         answers.Answer(picture=documents.Picture("image/png", 999, 9, PNG, PNG)),
+        answers.Answer(document=documents.Document("text/plain", "x" * 41, "", ("a",))),
+        answers.Answer(document=documents.Document("text/plain\0", "Text", "", ("a",))),
         answers.Answer(scan=documents.Scan("application/pdf", "PDF", (), 3)),
         answers.Answer(
             scan=documents.Scan(

@@ -85,8 +85,10 @@ class ToolRun:
 
     def aside_record(self) -> dict[str, Any]:
         """Return what `Extras.asides` keeps: previous versions refuse other keys in `as_record`."""
-        record = asdict(self)
-        return {name: record[name] for name in ASIDE if record[name]}
+        record: dict[str, Any] = {"title": self.title} if self.title else {}
+        if self.images:
+            record["images"] = [asdict(image) for image in self.images]
+        return record
 
     def take_aside(self, record: Mapping[str, Any]) -> None:
         """Take what `aside_record` returned."""

@@ -45,7 +45,7 @@ PROMPT, REPLY, TITLE, CODE, MODEL = "me", "reply", "title", "code", "model"
 
 SAID_IN_IT = (
     *("role", "model", "created_at", "file_count"),
-    *("reasoning", "content", "refusal", "earlier_rounds", "tool_runs"),
+    *("reasoning", "content", "refusal", "earlier_rounds", "tool_runs", "extras_record"),
 )
 SAID = ("conversation__user", *SAID_IN_IT)
 

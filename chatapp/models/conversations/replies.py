@@ -1,8 +1,7 @@
 """The fields of a message that hold a reply: text, usage, how it arrived and how it ended."""
 
 import json
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 from uuid import UUID
@@ -190,14 +189,18 @@ class StoredReply(models.Model):
     @property
     def rounds(self) -> list[Round]:
         """The reply's rounds, oldest first; most replies have one."""
+        last = Round(self.reasoning, self.content, self.refusal, self._last_runs())
+        earlier = [Round.from_record(record) for record in self.earlier_rounds]
+        if asides := self.extras.asides:
+            for number, one in enumerate(earlier):
+                _add_asides(asides, number, one.tool_runs)
+        return [*earlier, last]
+
+    def _last_runs(self) -> list[ToolRun]:
         runs = [ToolRun.from_record(run) for run in self.tool_runs]
-        last = Round(self.reasoning, self.content, self.refusal, runs)
-        rounds = [*map(Round.from_record, self.earlier_rounds), last]
-        for place, aside in self.extras.asides.items():
-            number, _, index = place.partition(".")
-            with suppress(IndexError):  # the calls are not in this copy
-                rounds[int(number)].tool_runs[int(index)].take_aside(aside)
-        return rounds
+        if runs:
+            _add_asides(self.extras.asides, len(self.earlier_rounds), runs)
+        return runs
 
     @property
     def can_be_continued(self) -> bool:
@@ -237,7 +240,7 @@ class StoredReply(models.Model):
         self.ending = ending
         self.new_images = (*self.earlier_images, *reply.images)[:MAX_IMAGES]
         extras = replace(self.earlier_extras.plus(reply), image_count=len(self.new_images))
-        extras = _with_asides(extras, len(self.earlier_rounds), self.rounds[-1].tool_runs)
+        extras = _with_asides(extras, len(self.earlier_rounds), self._last_runs())
         self.extras_record = extras.as_record()
         self.finish_reason = reply.finish_reason[:50]
         self.response_id = reply.response_id[:200]
@@ -248,6 +251,15 @@ class StoredReply(models.Model):
         if reply.moderation:
             self.moderation = asdict(reply.moderation)
             self.is_flagged = reply.moderation.is_flagged
+
+
+def _add_asides(
+    asides: Mapping[str, Mapping[str, Any]], number: int, runs: Sequence[ToolRun]
+) -> None:
+    """Give the tool calls of a round what is kept aside of them."""
+    for index, run in enumerate(runs):
+        if aside := asides.get(f"{number}.{index}"):
+            run.take_aside(aside)
 
 
 def _with_asides(extras: Extras, number: int, runs: Sequence[ToolRun]) -> Extras:

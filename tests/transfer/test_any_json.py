@@ -195,8 +195,27 @@ def test_any_bytes_within_a_file_are_survived(format: Format, data: st.DataObjec
 )
 @pytest.mark.parametrize("format", Format)
 def test_long_hostile_texts_are_read_in_linear_time(format: Format, repeated: str) -> None:
+    check_time(format, repeated)
+
+
+@pytest.mark.parametrize(
+    ("format", "before", "repeated", "after"),
+    [
+        (Format.GROK, "<xaiArtifact ", "a", "></xaiArtifact>"),
+        (Format.GROK, "<xaiArtifact ", 'a="', "></xaiArtifact>"),
+        (Format.GEMINI, "Prompted a", " ", "b"),
+        (Format.GEMINI, "<pre>a", " ", "b</pre>"),
+    ],
+)
+def test_long_runs_within_a_text_are_read_in_linear_time(
+    format: Format, before: str, repeated: str, after: str
+) -> None:
+    check_time(format, repeated, before, after)
+
+
+def check_time(format: Format, repeated: str, before: str = "", after: str = "") -> None:
     length, seconds = scaled((100_000, 1.5), (300_000, 5.0))
-    text = repeated * (length // len(repeated))
+    text = before + repeated * (length // len(repeated)) + after
     chat = TURNS[format]()
     for container, key in places(chat):
         if isinstance(container[key], str) and key not in KEPT:

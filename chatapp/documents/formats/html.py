@@ -39,7 +39,7 @@ ATTRIBUTES = {
 }
 DATA_URL = re.compile(r"data:[^,]{0,200},", re.IGNORECASE)
 MAX_ORNAMENT = 2  # pixels; a picture of this size counts readers, or makes room
-TRAILING_SPACES = re.compile(r" +$", re.MULTILINE)
+TRAILING_SPACES = re.compile(r"(?<! ) ++$", re.MULTILINE)
 BLANK_LINES = re.compile(r"\n{3,}")
 
 Resolve = Callable[[str], bytes | None]  # returns a picture by its address, if it is at hand

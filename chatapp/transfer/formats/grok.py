@@ -32,7 +32,7 @@ POST = "https://x.com/i/status/{}"
 _PROMPTS = ("human", "user")
 # Grok writes these into its replies itself, so that patterns are enough to find them.
 _ARTIFACT = re.compile(r"<xaiArtifact\b([^<>]*)>")
-_ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
+_ATTRIBUTE = re.compile(r'(?<![\w-])([\w-]++)="([^"]*)"')
 _CARD = re.compile(r"<grok:render\b([^<>]*)>")
 _CITATION = 'type="render_inline_citation"'
 _SOURCES = ("cited_web_search_results", "web_search_results")

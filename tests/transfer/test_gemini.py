@@ -29,6 +29,8 @@ def test_a_prompt_and_its_reply_are_a_chat() -> None:
         ("Asked Bard: Why?", "Why?"),
         ("Prompted Read this Attached 2 files.", "Read this"),
         ("Eingegeben: Warum?", "Eingegeben: Warum?"),
+        ("Used cars in Berlin under 5000", "Used cars in Berlin under 5000"),
+        ("Read thisAttached 1 file", "Read this"),
     ],
 )
 def test_the_words_around_a_prompt_are_removed(title: str, prompt: str) -> None:

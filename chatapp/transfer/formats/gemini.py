@@ -33,7 +33,7 @@ _DONE = (
     *("Created ", "Used ", "Added ", "Gave ", "Selected ", "Shared ", "Deleted ", "Viewed "),
     *("Visited ", "Searched ", "Edited ", "Pinned ", "Renamed ", "Exported ", "Updated "),
 )
-_ATTACHED = re.compile(r"\s*Attached \d+ files?\.?\s*\Z")
+_ATTACHED = re.compile(r"(?<!\s)\s*+Attached \d+ files?\.?\s*\Z")
 
 
 def is_chat(value: dict[str, Any]) -> bool:
@@ -81,7 +81,7 @@ def _html_of(item: object) -> str:
 
 def _prompt_in(title: str, *, has_reply: bool) -> str:
     """Return the prompt in a title; "" if it tells of something else that was done."""
-    if title.startswith(_DONE):
+    if title.startswith(_DONE) and not has_reply:
         return ""
     verb = next(filter(title.startswith, _PROMPTED), "")
     return _ATTACHED.sub("", title.removeprefix(verb)).strip() if verb or has_reply else ""

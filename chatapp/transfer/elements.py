@@ -39,8 +39,7 @@ _OPENING = frozenset(b"{[")
 _BLANK = b" \t\r\n,"
 _BLANK_START = b"\xef\xbb\xbf \t\r\n"
 _WRAPPING = re.compile(rb'\A\{\s*"conversations"\s*:\s*(?=\[)')
-# The first line is a whole object, or the second begins like one.
-_LINES = re.compile(rb'\{[^\n]*(?:\}[ \t\r]*\n\s*\{|\n\{")')
+_UNCLOSED_STRING = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+"')
 _HEAD_BYTES = 100
 
 
@@ -87,7 +86,7 @@ class Elements:
     def __iter__(self) -> Iterator[bytes | Broken]:
         chunk = self._head()
         base = 1 if chunk[:1] == b"[" else 0  # the depth at which elements are
-        splitter = _Lines() if _LINES.match(chunk) else _Splitter(base)
+        splitter = _Lines() if _has_lines(chunk) else _Splitter(base)
         is_begun = bool(chunk)
         while chunk and not splitter.is_finished:
             yield from splitter.split(chunk)
@@ -111,6 +110,20 @@ class Elements:
         unwrapped = _WRAPPING.sub(b"", head, count=1)
         self.is_wrapped = unwrapped != head
         return unwrapped
+
+
+def _has_lines(head: bytes) -> bool:
+    """Whether a file begins like JSON Lines, of which one may be cut off.
+
+    Other JSON may have objects in lines of their own, too: in a list, or behind each other.
+    """
+    lines = [line.strip(_BLANK_START) for line in head.split(b"\n", 10)]
+    first, *others = [line for line in lines if line][:3] or [b""]
+    if not first.startswith(b"{") or not all(line.startswith(b"{") for line in others):
+        return False
+    if others and _UNCLOSED_STRING.match(first):  # JSON has no line breaks in strings
+        return True
+    return any(isinstance(decoded(line), dict) for line in (first, *others[:1]) if others)
 
 
 class _Splitter:

@@ -79,6 +79,30 @@ def test_a_line_that_is_cut_off_takes_no_other_with_it(cut: int) -> None:
     assert last.is_cut_off
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"chats": [\n{"a": 1},\n{"b": 2}]}',
+        '{"chats": [\n{"a": 1}\n]}',
+        '{"chats": [\n{"a": 1}\n,{"b": 2}\n]}',
+        '{"chats":\n{"a": 1}\n}',
+    ],
+)
+def test_objects_in_lines_of_their_own_stay_in_the_object_around_them(text: str) -> None:
+    assert split(text.encode()) == [json.loads(text)]
+
+
+@pytest.mark.parametrize("indents", [(None, 1), (1, None), (1, 1), (None, None)])
+def test_objects_behind_each_other_are_found_however_they_are_written(
+    indents: tuple[int | None, int | None],
+) -> None:
+    first, second = {"a": 1, "b": [{}]}, {"c": 2, "d": [{"e": 3}]}
+    texts = [
+        json.dumps(one, indent=indent) for one, indent in zip([first, second], indents, strict=True)
+    ]
+    assert split("\n".join(texts).encode()) == [first, second]
+
+
 def test_lines_are_found_wherever_they_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b'{"a": 1}\r\n\n7\n{"b": "x"}\n{"c": "' + b"x" * 100 + b'"}\n{"d": 2}\n'
     monkeypatch.setattr(elements, "MAX_BYTES", 90)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from django.conf import settings
 
-from chatapp.api.data_urls import Body, DataUrl, TakenApart
+from chatapp.api.data_urls import Body, DataUrl, TakenApart, TooMuchText
 from chatapp.api.files import UnreadFile
 from chatapp.api.large_bodies import max_text_bytes
 from chatapp.api.responses import ApiError
@@ -121,8 +121,11 @@ class ChatRequest:
     @classmethod
     def of(cls, data: Body) -> "ChatRequest":
         """Take a body apart. Raises `ApiError`."""
-        apart = TakenApart.of(data)
-        raw, body = _decoded(apart)
+        try:
+            apart = TakenApart.of(data, most := max_text_bytes())
+            raw, body = _decoded(apart)
+        except TooMuchText as error:
+            raise ApiError(413, TOO_MUCH_TEXT.format(most), "request_too_large") from error
         if body.store:
             raw.pop("metadata", None)  # which OpenAI keeps beside a saved answer
         options, parameters = body.stream_options, _parameters(raw)
@@ -140,8 +143,6 @@ class ChatRequest:
 
 
 def _decoded(apart: TakenApart) -> tuple[dict[str, Any], _Body]:
-    if len(apart.json) > (most := max_text_bytes()):
-        raise ApiError(413, TOO_MUCH_TEXT.format(most), "request_too_large")
     try:
         raw = msgspec.json.decode(apart.json)
         _check_depth(raw, MAX_DEPTH)

@@ -7,6 +7,7 @@ threads can run. Pure.
 
 import re
 import secrets
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from mmap import mmap
@@ -63,15 +64,21 @@ class DataUrl:
         return EncodedPart(b"".join([before, self.head, self.encoded, after]))
 
 
+class TooMuchText(Exception):
+    """A body has more bytes besides images and files than it may have."""
+
+
 @dataclass(frozen=True)
 class TakenApart:
     """A body without its long data URLs, in whose places are marks."""
 
     json: bytes
     urls: dict[str, DataUrl]  # by mark
+    max_text_bytes: int
 
     @classmethod
-    def of(cls, body: Body) -> "TakenApart":
+    def of(cls, body: Body, max_text_bytes: int = sys.maxsize) -> "TakenApart":
+        """Raise `TooMuchText` before anything long is copied."""
         view = memoryview(body)
         # Random, so that no text in the body can imitate a mark.
         name = secrets.token_hex(16)
@@ -84,16 +91,34 @@ class TakenApart:
                 urls[mark] = url
                 pieces += [view[at:start], mark.encode()]
                 at = end
-        return cls(b"".join([*pieces, view[at:]]), urls)
+        pieces.append(view[at:])
+        if sum(map(len, pieces)) > max_text_bytes:
+            raise TooMuchText
+        return cls(b"".join(pieces), urls, max_text_bytes)
 
-    def put_back(self, value: Any, key: str = "") -> Any:
-        """Return a decoded value with its URLs, except for those of images and files."""
-        if isinstance(value, str):
-            url = None if key in ("url", "file_data") else self.urls.pop(value, None)
-            return (url.head + bytes(url.encoded)).decode() if url else value
-        if isinstance(value, dict):
-            return {name: self.put_back(one, name) for name, one in value.items()}
-        return [self.put_back(one) for one in value] if isinstance(value, list) else value
+    def put_back(self, value: Any) -> Any:
+        """Return a decoded value with its URLs, except for those of images and files.
+
+        Raises `TooMuchText`, or `msgspec.DecodeError` if a URL is no valid text.
+        """
+        size = len(self.json)
+
+        def restore(value: Any, key: str = "") -> Any:
+            nonlocal size
+            if isinstance(value, dict):
+                return {name: restore(member, name) for name, member in value.items()}
+            if isinstance(value, list):
+                return [restore(member) for member in value]
+            is_sent_apart = not isinstance(value, str) or key in ("url", "file_data")
+            url = None if is_sent_apart else self.urls.pop(value, None)
+            if not url:
+                return value
+            size += len(url.head) + len(url.encoded)
+            if size > self.max_text_bytes:
+                raise TooMuchText
+            return msgspec.json.decode(b"".join([b'"', url.head, url.encoded, b'"']))
+
+        return restore(value)
 
 
 def _long_strings(body: Body) -> Iterator[tuple[int, int]]:

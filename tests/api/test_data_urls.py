@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from chatapp.api.data_urls import LONG_BYTES, DataUrl, TakenApart
+from chatapp.api.data_urls import LONG_BYTES, DataUrl, TakenApart, TooMuchText
 from chatapp.upstream.wire.base64_steps import STEP_BYTES
 
 DATA = bytes(range(256)) * 2048  # twice a step
@@ -90,3 +90,21 @@ def test_padding_within_is_noticed_at_the_end_of_a_step() -> None:
 @pytest.mark.parametrize("data", [b'"data:', b'"data:;base64,' + b"A" * 10**5, b"", b"\\"])
 def test_torn_bodies_are_left_to_the_decoder(data: bytes) -> None:
     assert TakenApart.of(data).json == data
+
+
+def test_escapes_of_a_text_are_read_when_it_is_put_back() -> None:
+    escaped = json.dumps({"content": LONG + "\n"}).replace("/", r"\/").encode()
+    apart = TakenApart.of(escaped)
+    assert apart.put_back(msgspec.json.decode(apart.json)) == {"content": LONG + "\n"}
+
+
+def test_text_is_bounded_with_what_is_put_back() -> None:
+    data = json.dumps({"a": LONG, "b": LONG, "image_url": {"url": LONG}}).encode()
+    enough = 2 * len(LONG) + 500
+    apart = TakenApart.of(data, enough)
+    assert apart.put_back(msgspec.json.decode(apart.json))["b"] == LONG
+    apart = TakenApart.of(data, enough - 1000)
+    with pytest.raises(TooMuchText):
+        apart.put_back(msgspec.json.decode(apart.json))
+    with pytest.raises(TooMuchText):
+        TakenApart.of(data, 50)

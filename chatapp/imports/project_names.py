@@ -1,5 +1,6 @@
 """Names the projects that are made for folders of an export, of which some have only an id."""
 
+from itertools import count
 from uuid import UUID, uuid5
 
 from chatapp.imports.rows import NAMESPACE
@@ -26,6 +27,8 @@ class ProjectNames:
     def __init__(self, user_id: int) -> None:
         self._user_id = user_id
         self._names: dict[UUID, str] = {}
+        self._numbers = count(1)  # that no project without a name has had
+        self._taken: set[str] | None = None  # read once, when the first name is made
 
     def name_for(self, chat: SourceChat) -> str:
         """Return the name of the project for the chat's folder; "" if it has none."""
@@ -38,9 +41,11 @@ class ProjectNames:
         return self._names[key]
 
     def _new_name(self, chat: SourceChat) -> str:
-        if chat.folder:
-            return line(chat.folder, MAX_NAME_LENGTH)
-        stored = Project.objects.filter(user=self._user_id).order_by()
-        taken = {*self._names.values(), *stored.values_list("name", flat=True)}
-        numbered = (UNNAMED.format(chat.source.label, number) for number in range(1, 2**31))
-        return next(name for name in numbered if name not in taken)
+        if self._taken is None:
+            stored = Project.objects.filter(user=self._user_id).order_by()
+            self._taken = set(stored.values_list("name", flat=True))
+        numbered = (UNNAMED.format(chat.source.label, number) for number in self._numbers)
+        name = line(chat.folder, MAX_NAME_LENGTH) if chat.folder else ""
+        name = name or next(name for name in numbered if name not in self._taken)
+        self._taken.add(name)
+        return name

@@ -7,7 +7,9 @@ import pytest
 from django.core.files.storage import Storage
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
+from chatapp.imports.project_names import ProjectNames
 from chatapp.models import Import, User
 from chatapp.models.conversations.conversation import IMPORTED_FROM
 from chatapp.models.files.import_files import KEPT
@@ -23,6 +25,7 @@ from tests.transfer.samples import (
     gpt_message,
     gpt_turn,
     json_file,
+    only,
     zipped,
 )
 
@@ -139,6 +142,17 @@ def test_unnamed_projects_never_take_the_name_of_another(alice: User, alices: Cl
         "B": "ChatGPT project 3",
         "C": "ChatGPT project 2",
     }
+
+
+def test_names_are_looked_up_once_for_all_folders(
+    alice: User, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    alice.projects.create(name="ChatGPT project 3")
+    chats = [only(json_file([gpt_turn(gizmo_id=f"g-p-{number}")])) for number in range(10)]
+    names = ProjectNames(alice.pk)
+    with django_assert_num_queries(len(chats) + 1):  # each project by its key
+        numbers = [int(names.name_for(chat).split()[-1]) for chat in chats]
+    assert numbers == [1, 2, *range(4, 12)]
 
 
 def test_a_project_keeps_the_name_it_was_given_here(alice: User, alices: Client) -> None:

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
 from http import HTTPStatus
 
@@ -92,36 +92,35 @@ class CompletionResponse(LoopResponse):
 
     async def _takes_images(self) -> bool:
         """Whether the model is known to take images."""
-        try:
-            choice = await chosen(self._asked.model, self._token.user_id)
-        except (ApiError, Refused):  # which the request is told later
-            return False
-        upstream = await Upstream.objects.filter(pk=choice.upstream).afirst()
+        with _report_database_away():
+            try:
+                choice = await chosen(self._asked.model, self._token.user_id)
+            except (ApiError, Refused):  # which the request is told later
+                return False
+            upstream = await Upstream.objects.filter(pk=choice.upstream).afirst()
         return bool(upstream and takes_images(upstream, choice.name))
 
     async def _begin(self, history: History) -> Completion:
         """Raise `ApiError` if the request may not be sent."""
         asked = self._asked
-        try:
-            choice = await chosen(asked.model, self._token.user_id)
-            return await worker().completions.begin(
-                Asked(
-                    self._token,
-                    history,
-                    asked.parameters,
-                    asked.tools,
-                    asked.tool_choice,
-                    asked.choices,
-                    asked.chat,
-                    worker().stored_bytes[self._token.user_id],
-                ),
-                choice,
-            )
-        except Refused as refused:
-            raise _error_of_refusal(refused) from refused
-        except (OperationalError, InterfaceError) as error:
-            logger.warning("A request over the API needs the database: %s", error)
-            raise ApiError(503, DATABASE_AWAY, None, None, RETRY_AFTER) from error
+        with _report_database_away():
+            try:
+                choice = await chosen(asked.model, self._token.user_id)
+                return await worker().completions.begin(
+                    Asked(
+                        self._token,
+                        history,
+                        asked.parameters,
+                        asked.tools,
+                        asked.tool_choice,
+                        asked.choices,
+                        asked.chat,
+                        worker().stored_bytes[self._token.user_id],
+                    ),
+                    choice,
+                )
+            except Refused as refused:
+                raise _error_of_refusal(refused) from refused
 
     async def _answer(self, completion: Completion, send: Send) -> None:
         request = completion.request
@@ -197,6 +196,16 @@ class CompletionResponse(LoopResponse):
                 await self._send(send, COMMENT)
             else:
                 await asyncio.sleep(QUIET_SECONDS - silence)
+
+
+@contextmanager
+def _report_database_away() -> Iterator[None]:
+    """Raise `ApiError` in place of errors that say that the database can't be used."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        logger.warning("A request over the API needs the database: %s", error)
+        raise ApiError(503, DATABASE_AWAY, None, None, RETRY_AFTER) from error
 
 
 def _event(body: Mapping[str, object]) -> bytes:

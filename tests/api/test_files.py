@@ -1,12 +1,18 @@
 """Files in a script's messages: read as attached files are, and stored nowhere."""
 
+import re
 from base64 import b64decode, b64encode
+from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
+from django.conf import settings
+from django.db import OperationalError
 from openai import AsyncOpenAI
 
+from chatapp.api import completions
+from chatapp.api.files import READ_SECONDS
 from chatapp.models import Attachment, FileContent, StoredFile
 from tests.api.conftest import MODEL
 from tests.documents.files import image, opened, pdf
@@ -92,3 +98,25 @@ async def test_a_file_can_be_larger_than_a_page_may_send(
     text = "Rome and Milan. " * 100_000
     document, _ = await sent(script, upstream, part_of("a.txt", "text/plain", text.encode()))
     assert text.strip() in document["text"]
+
+
+async def test_a_database_that_is_away_while_files_are_read_is_reported(
+    script: AsyncOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(model: str, person: int) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr(completions, "chosen", fail)
+    content: Any = [part_of("a.pdf", "application/pdf", pdf(["Rome"]))]
+    with pytest.raises(openai.APIStatusError) as caught:
+        await script.with_options(max_retries=0).chat.completions.create(
+            model=MODEL, messages=[{"role": "user", "content": content}]
+        )
+    assert caught.value.status_code == 503
+
+
+def test_nginx_waits_longer_than_files_may_take_to_be_read() -> None:
+    text = Path(settings.BASE_DIR, "deploy/nginx.conf").read_text()
+    location = text.partition("/api/v1/chat/completions {")[2].partition("}")[0]
+    [seconds] = re.findall(r"proxy_read_timeout (\d+)s;", location)
+    assert int(seconds) > READ_SECONDS

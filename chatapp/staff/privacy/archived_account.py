@@ -26,10 +26,10 @@ def archived_account(person: User) -> dict[str, Any]:
 
 def _picture(person: User) -> str | None:
     """Return the person's picture as a data URL."""
-    if not person.avatar_version:
+    picture = Avatar.objects.filter(user=person).first() if person.avatar_version else None
+    if not picture:  # it may be removed meanwhile
         return None
-    found = Avatar.objects.get(user=person)
-    return f"data:{found.media_type};base64,{b64encode(bytes(found.data)).decode()}"
+    return f"data:{picture.media_type};base64,{b64encode(bytes(picture.data)).decode()}"
 
 
 def _account(person: User) -> dict[str, Any]:

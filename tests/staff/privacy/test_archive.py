@@ -34,6 +34,7 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.library.sharing import Level
+from chatapp.staff.privacy.archived_account import archived_account
 from tests.staff.privacy.test_privacy import unpacked
 from tests.support.attaching import attached_to
 from tests.support.page import parse
@@ -458,3 +459,8 @@ async def test_the_costs_of_deleted_chats_are_included_in_dollars(
     head, line = (await unpacked(alices))["usage.csv"].splitlines()
     assert head.endswith(",cost_usd")
     assert line.endswith(",1.500000000")
+
+
+def test_a_picture_that_was_removed_meanwhile_is_left_out(alice: User) -> None:
+    alice.avatar_version = "1"
+    assert archived_account(alice)["account.json"]["picture"] is None

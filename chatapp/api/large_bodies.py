@@ -6,7 +6,7 @@ On the event loop.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from channels.db import database_sync_to_async
@@ -19,6 +19,7 @@ from chatapp.models.accounts.access_tokens import Scope
 
 PATH = b"/api/v1/chat/completions"
 BODIES_AT_ONCE = 4  # of the largest size, in this process; a person may send one
+CHECKED_AT_ONCE = 64  # bodies whose token is being checked, which takes milliseconds
 CHARACTER_BYTES = 6  # of a character as JSON may escape it
 
 Refuse = Callable[[ApiError], None]
@@ -40,7 +41,7 @@ class LargeBody:
     """A body that was admitted."""
 
     size: int  # bytes
-    sender: Hashable  # the token as it was sent, until it is known whose it is
+    sender: int | None = None  # the person, once the token was checked
     check: "asyncio.Task[None]" = field(init=False)
 
 
@@ -61,8 +62,9 @@ class LargeBodies:
         before `check` of the returned body is done.
         """
         secret = secret_in(authorization)
-        body = LargeBody(size, secret)
-        self._check_room(body)
+        if sum(one.sender is None for one in self._open) >= CHECKED_AT_ONCE:
+            raise _too_many()
+        body = LargeBody(size)
         self._open.add(body)
         body.check = asyncio.get_running_loop().create_task(self._check(body, secret, refuse))
         return body
@@ -82,10 +84,15 @@ class LargeBodies:
             refuse(ApiError(503, DATABASE_AWAY, None, None, RETRY_AFTER))
 
     def _check_room(self, body: LargeBody) -> None:
-        others = [one for one in self._open if one is not body]
+        """Count only bodies with a valid token, so that others can't take their room."""
+        others = [one for one in self._open if one is not body and one.sender is not None]
         own = sum(one.size for one in others if one.sender == body.sender)
         most = max_bytes()
         if own + body.size > most or sum(one.size for one in others) + body.size > (
             BODIES_AT_ONCE * most
         ):
-            raise ApiError(429, TOO_FAST, "rate_limit_exceeded", None, RETRY_AFTER)
+            raise _too_many()
+
+
+def _too_many() -> ApiError:
+    return ApiError(429, TOO_FAST, "rate_limit_exceeded", None, RETRY_AFTER)

@@ -12,6 +12,7 @@ from .pages import NEWLINE_CHARACTERS, Pages, cleaned
 # Stands for a picture in a text that is not added yet. XML can't contain it.
 STAND_IN = re.compile("\x1a([0-9]{1,9})\x1a")
 MARK_AT_END = re.compile(r"\[Picture ([0-9]{1,9})(?:: ([^\n]{0,200}))?\]\Z")
+PAGE_MARK_AT_END = re.compile(r"\[(Page [0-9]{1,9}) is a picture\]\Z")  # of a PDF
 MARK_AGAIN = re.compile(r"\[Picture ([0-9]{1,9}) again\]")
 MAX_DESCRIPTION_LENGTH = 200
 MAX_SIDE_OF_ORNAMENTS = 24  # pixels; bullets and icons
@@ -27,22 +28,25 @@ class IllustratedPages(Pages):
     def __init__(self, limits: Limits, unit: str = "Page") -> None:
         super().__init__(limits, unit)
         self._marks: list[str] = []
-        self._numbers: dict[bytes, int] = {}  # of pictures, by their digests
+        self._numbers: dict[bytes, int] = {}  # of pictures, by their digests; 0 of ornaments
         self._pictures: dict[int, Picture] = {}  # those not placed yet, by the index of their mark
         self._placed: list[PlacedPicture] = []
+        self._count = 0  # of pictures with a number
 
     def picture(self, content: bytes, description: str = "") -> str:
         """Take a picture of the file; return what stands for it. The description may be empty."""
         digest = sha256(content).digest()
-        if known := self._numbers.get(digest):
-            return self._stand_in(f"[Picture {known} again]")
-        number = self._numbers[digest] = len(self._numbers) + 1
+        if (known := self._numbers.get(digest)) is not None:
+            return self._stand_in(f"[Picture {known} again]") if known else ""
+        number = self._number(digest)
         picture, problem = self._read(content)
         if picture is None:
             self.leave_out("picture")
             return self._stand_in(_mark(f"{number} is left out: {problem}", description))
         if max(picture.width, picture.height) <= MAX_SIDE_OF_ORNAMENTS:
             self.leave_out("picture")
+            self._numbers[digest] = 0
+            self._count -= 1
             return ""
         self._pictures[len(self._marks)] = picture
         return self._stand_in(_mark(f"{number}", description))
@@ -52,7 +56,7 @@ class IllustratedPages(Pages):
         digest = sha256(picture.data).digest()
         if known := self._numbers.get(digest):
             return self._stand_in(f"[Picture {known} again]")
-        number = self._numbers[digest] = len(self._numbers) + 1
+        number = self._number(digest)
         if not self.room:
             self.leave_out("picture")
             return self._stand_in(
@@ -73,8 +77,13 @@ class IllustratedPages(Pages):
                 if placed.page == index:
                     before = page[start : placed.offset]
                     if mark := MARK_AT_END.search(before):
-                        numbers[mark[1]] = len(self._numbers) + 1
                         text += before[: mark.start()] + self.place(placed.picture, mark[2] or "")
+                        numbers[mark[1]] = self._numbers[sha256(placed.picture.data).digest()]
+                    elif page_mark := PAGE_MARK_AT_END.search(before):
+                        text += before[: page_mark.start()]
+                        text += self.place(placed.picture, page_mark[1])
+                    else:
+                        text += before + self.place(placed.picture, f"Page {index + 1}")
                     start = placed.offset
             text += page[start:] + "\n\n"
         for left in document.left_out:
@@ -101,6 +110,12 @@ class IllustratedPages(Pages):
     def room(self) -> int:
         """How many more pictures are taken."""
         return max(self._limits.pictures - len(self._placed) - len(self._pictures), 0)
+
+    def _number(self, digest: bytes) -> int:
+        """Return the number of a picture that is new."""
+        self._count += 1
+        self._numbers[digest] = self._count
+        return self._count
 
     def _stand_in(self, mark: str) -> str:
         self._marks.append(mark)

@@ -235,3 +235,12 @@ def test_charts_are_counted(read: Reader) -> None:
     document = read.document(ods(body, parts=chart))
     assert document.pages == (f"{HEAD}[Chart]",)
     assert document.left_out == (LeftOut("chart", 1),)
+
+
+def test_fields_in_cells_are_text(read: Reader) -> None:
+    fields = (
+        "<text:p><text:title>Report</text:title> of <text:date>2026-03-01</text:date>"
+        " by <text:creator>Ann</text:creator></text:p>"
+    )
+    content = ods(ods_table(ods_row(ods_cell(content=fields))))
+    assert read.text(content) == HEAD + table("Report of 2026-03-01 by Ann")

@@ -286,3 +286,8 @@ def test_drawings_are_read_page_by_page(read: Reader) -> None:
     page = "<draw:page><draw:rect><text:p>{}</text:p></draw:rect></draw:page>"
     document = read.document(opendocument("graphics", page.format("One") * 2))
     assert (document.unit, document.pages) == ("Page", ("One", "One"))
+
+
+def test_the_field_with_the_title_is_text(read: Reader) -> None:
+    body = "<text:p>About: <text:title>Annual Report</text:title>!</text:p>"
+    assert read.text(opendocument("text", body)) == "About: Annual Report!"

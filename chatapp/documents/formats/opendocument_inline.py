@@ -14,6 +14,8 @@ SKIPPED = {
     *("tracked-changes", "forms", "sequence-decls", "note-citation", "settings", "ruby-text"),
     *("title", "desc", "number", "event-listeners", "page-thumbnail", "image-map", "glue-point"),
 }
+# The field with a document's title, whose name only its namespace tells from a shape's title.
+TITLE_FIELD = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}title"
 SHAPES = {
     *("custom-shape", "rect", "ellipse", "circle", "line", "polygon", "polyline", "path"),
     *("connector", "measure", "caption", "regular-polygon"),
@@ -60,7 +62,7 @@ class InlineReader:
 
     def _inline(self, element: Element) -> str:
         name = local(element)
-        if name in SKIPPED:
+        if name in SKIPPED and element.tag != TITLE_FIELD:
             return ""
         if name in PAGE_NUMBERS and self._repeats_on_pages:
             return "#"

@@ -26,6 +26,8 @@ SKIPPED = {
     "ruby-text",
     "scenario",
 }
+# Fields in a text, which only their prefix tells from what a shape or a comment says of itself.
+FIELDS = ("text:title", "text:date", "text:creator")
 INVISIBLE = ("collapse", "filter")
 MAX_SPACES = 1_000
 
@@ -39,6 +41,7 @@ class ContentReader(Stream):
         self, max_sheets: int, budget: Budget, shapes: Shapes, finish: Callable[[Sheet, str], None]
     ) -> None:
         super().__init__()
+        self.names.update({name: name for name in FIELDS})
         self.sheet_count = 0
         self._max_sheets, self._budget, self._finish = max_sheets, budget, finish
         self._shapes = shapes

@@ -96,6 +96,26 @@ def test_pictures_are_in_their_places(read: Reader) -> None:
     assert document.left_out == (LeftOut("picture", 1),)
 
 
+def test_floating_pictures_are_in_their_places(read: Reader) -> None:
+    picture = files.image("PNG", (60, 40)).hex().encode()
+    body = (
+        rb"Before {\shp{\*\shpinst{\sp{\sn shapeType}{\sv 75}}{\sp{\sn pib}{\sv {\pict\pngblip "
+        + picture
+        + rb"}}}}} after\par"
+    )
+    document = read.document(rtf(body))
+    assert document.pages == ("Before [Picture 1] after",)
+    assert len(document.pictures) == 1
+
+
+def test_embedded_files_are_named_and_counted(read: Reader) -> None:
+    preview = rb"{\result{\pict\pngblip " + files.image("PNG", (60, 40)).hex().encode() + b"}}"
+    body = rb"See {\object\objemb{\*\objclass Package}{\*\objdata 01050000}" + preview + rb"} here\par"
+    document = read.document(rtf(body))
+    assert document.pages == ("See [Embedded file][Picture 1] here",)
+    assert document.left_out == (LeftOut("attachment", 1),)
+
+
 def test_a_note_in_a_table_leaves_the_table_whole(read: Reader) -> None:
     body = (
         rb"\trowd\cellx1\cellx2\pard\intbl a{\footnote\pard\plain note\par}\par b\cell c\cell\row"

@@ -26,7 +26,7 @@ COLLECTED = {
 }
 ENTERED = {"shppict", "shpinst", "fldrslt", "rtf", "shp", "picprop"}
 SKIPPED = {
-    *("fonttbl", "colortbl", "info", "nonshppict", "objdata", "xe", "tc", "rxe", "filetbl"),
+    *("fonttbl", "colortbl", "info", "nonshppict", "xe", "tc", "rxe", "filetbl"),
     *("pntxta", "pntxtb", "private1", "fchars", "lchars", "objclass", "objname", "atrfstart"),
 }
 CHARACTERS = {
@@ -157,6 +157,9 @@ class _Writer:
         if name in COLLECTED:
             self._parser.enter(name)
             self._collected.append(_Collected(name, self._depth))
+        elif name == "objdata":
+            self._parser.enter(name)
+            self._skip_embedded_file()
         elif name in SKIPPED or (self._parser.group.is_optional and name not in ENTERED):
             self._parser.enter(name)
             self._skipped_from = self._depth
@@ -164,6 +167,11 @@ class _Writer:
             self._write(CHARACTERS[name])
         elif name not in OF_PARAGRAPHS or self._destination in ("", "stylesheet"):
             self._set(word)
+
+    def _skip_embedded_file(self) -> None:
+        self._pages.leave_out("attachment")
+        self._write("[Embedded file]")
+        self._skipped_from = self._depth
 
     def _set(self, word: Word) -> None:
         match word.name:
@@ -264,6 +272,8 @@ class _Writer:
                 self._author = text
             case "sn":
                 self._property = text
+            case "sv" if "\x1a" in text:  # a picture, such as one that text flows around
+                self._write(text)
             case "sv" if self._property == "wzDescription":
                 self._description = text
             case "fldinst":

@@ -1,5 +1,8 @@
 """The order of the text on PDFs' pages."""
 
+import pytest
+
+from chatapp.documents.formats import pdf_text
 from tests.documents.conftest import Reader
 from tests.documents.pdf_files import LEFT_COLUMN, RIGHT_COLUMN, at, drawn, rows
 
@@ -16,6 +19,15 @@ and a fifth line to end with, too."""
 def test_columns_that_are_drawn_row_by_row_are_read_one_after_the_other(read: Reader) -> None:
     page = at(60, 800, "Two columns") + rows(LEFT_COLUMN, RIGHT_COLUMN) + at(60, 30, "Footer")
     assert read.text(drawn([page])) == f"Two columns\n{LEFT}\n{RIGHT}\nFooter"
+
+
+def test_a_page_that_is_too_long_to_be_looked_at_is_whole(
+    read: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pdf_text, "MAX_CHARACTERS", 100)
+    text = read.text(drawn([rows(LEFT_COLUMN, RIGHT_COLUMN)]))
+    assert text.startswith("The left column begins here and")
+    assert text.endswith("and a fifth line to end with, too.")
 
 
 def test_three_columns_that_are_drawn_row_by_row_are_read_one_after_the_other(

@@ -95,7 +95,12 @@ def _placed(text: pypdfium2.PdfTextPage) -> Iterator[right_to_left.Placed]:
 
 
 def _pieces_if_out_of_order(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[Piece]:
-    """Return the pieces of the page's lines, or none if their boxes hint at nothing unusual."""
+    """Return the pieces of the page's lines, or none if their boxes hint at nothing unusual.
+
+    Pieces replace the whole text, so there are none of a page that is too long for them.
+    """
+    if text.count_chars() > MAX_CHARACTERS:
+        return []
     boxes = list(_boxes(text))
     is_landscape = _are_sideways(boxes)
     upright = [Box(*turn_corners(box, 3)) for box in boxes] if is_landscape else boxes
@@ -146,7 +151,7 @@ def _main_turn(text: pypdfium2.PdfTextPage) -> int:
     """Return by how many quarters of a circle most characters are turned."""
     turns = Counter(
         _turn(text, i)
-        for i in range(min(text.count_chars(), MAX_CHARACTERS))
+        for i in range(text.count_chars())
         if not pdfium.FPDFText_IsGenerated(text, i)
     )
     return max(turns, key=turns.__getitem__, default=0)
@@ -179,7 +184,7 @@ def _characters(
     left, bottom, right, top = page.get_bbox()
     box, turn = pdfium.FS_RECTF(), 0
     handle = text.raw  # looked up once
-    for i in range(min(text.count_chars(), MAX_CHARACTERS)):
+    for i in range(text.count_chars()):
         code = pdfium.FPDFText_GetUnicode(handle, i)
         character = HYPHEN if code == PDFIUM_HYPHEN else chr(code)
         if character.isspace():

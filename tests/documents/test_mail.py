@@ -225,6 +225,60 @@ def test_pictures_of_an_attached_document_get_the_numbers_of_the_mail(read: Read
     assert len(document.pictures) == 2
 
 
+REPORT = """\
+From: MAILER-DAEMON@example.org
+Subject: Returned mail
+Date: Tue, 03 Mar 2026 09:12:00 +0100
+MIME-Version: 1.0
+Content-Type: multipart/report; boundary=x
+
+--x
+Content-Type: text/plain
+
+It was not delivered.
+--x
+Content-Type: message/{kind}
+
+{content}
+--x--
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "text"),
+    [
+        (
+            "delivery-status",
+            "Reporting-MTA: dns; mx.example.org\n\nAction: failed\nStatus: 5.1.1",
+            "Reporting-MTA: dns; mx.example.org\n\nAction: failed\nStatus: 5.1.1",
+        ),
+        ("disposition-notification", "Disposition: manual; displayed", "displayed"),
+        ("global-delivery-status", "Reporting-MTA: dns; x\n\nAction: failed", "Action: failed"),
+        ("global", "Subject: Größe\n\nThe original", "Subject: Größe\n\nThe original"),
+    ],
+)
+def test_the_parts_of_reports_are_read(read: Reader, kind: str, content: str, text: str) -> None:
+    document = read.document(REPORT.format(kind=kind, content=content).encode())
+    assert text in document.pages[0]
+    assert document.left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("method", "reason"),
+    [(7, "It is only a link to a file."), (6, "Embedded objects are not read.")],
+)
+def test_attachments_of_outlook_without_content_say_why(
+    read: Reader, method: int, reason: str
+) -> None:
+    attachment: mail_files.Tree = {
+        "__properties_version1.0": mail_files.properties({0x37050003: method}, 8),
+        **mail_files.outlook_texts({"3707": "plan.docx"}),
+    }
+    text = {**mail_files.outlook_texts({"1000": "Hello"})}
+    content = mail_files.outlook({**text, "__attach_version1.0_#00000000": attachment})
+    assert f"[Attachment plan.docx is left out: {reason}]" in read.text(content)
+
+
 def test_a_mailbox_has_a_page_for_each_mail(read: Reader) -> None:
     first = mail_files.mail("One\n>From here on").as_bytes()
     second = mail_files.mail("Two", Subject="Other").as_bytes()

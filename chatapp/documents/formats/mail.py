@@ -20,6 +20,7 @@ KIND, MEDIA_TYPE = "Mail", "message/rfc822"
 MAILBOX_LINE = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
 QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 BODIES = ("text/plain", "text/html")
+MAILS = ("message/rfc822", "message/global", "message/partial")
 MAX_PARTS = 1_000
 
 
@@ -81,7 +82,7 @@ class _Parts:
             raise refusals.too_many_parts(MAX_PARTS)
         if part.is_multipart() and part.get_content_maintype() == "multipart":
             self._collect_all(part)
-        elif part.get_content_type() == "message/rfc822" and part.is_multipart():
+        elif part.get_content_type() in MAILS and part.is_multipart():
             self.attachments.append(_attached_mail(part))
         elif part.get_content_type() in BODIES and not part.is_attachment():
             self.bodies.append(Body(_text(part), part.get_content_subtype() == "html"))
@@ -106,12 +107,22 @@ def _attached_mail(part: EmailMessage) -> Attachment:
 
 def _attachment(part: EmailMessage) -> Attachment:
     payload = part.get_payload(decode=True)
-    content = payload if isinstance(payload, bytes) else b""
+    content = payload if isinstance(payload, bytes) else _report(part)
     content_id = str(part.get("Content-ID", "")).strip().strip("<>")
     if part.get_content_maintype() == "text" and part.get_content_charset():
         content = decode_as(content, part.get_content_charset()).encode()
     media_type = part.get_content_type()
     return Attachment(_name(part), media_type, content, content_id, parser_for(content))
+
+
+def _report(part: EmailMessage) -> bytes:
+    """Return the fields of a report, such as why a mail was not delivered (RFC 3464)."""
+    blocks = []
+    for each in cast(list[EmailMessage], part.get_payload()) if part.is_multipart() else ():
+        lines = [f"{name}: {value}" for name, value in each.raw_items()]
+        body = each.get_payload()
+        blocks.append("\n".join([*lines, body] if isinstance(body, str) else lines).strip())
+    return "\n\n".join(blocks).encode("utf-8", "surrogateescape")
 
 
 def _text(part: EmailMessage) -> str:

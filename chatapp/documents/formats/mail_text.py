@@ -40,6 +40,7 @@ class Attachment:
     content: bytes = b""
     content_id: str = ""  # by which the mail's page refers to a picture
     mail: Callable[[], Mail] | None = None  # parses the mail in it
+    reason: str = ""  # why it has no content
 
 
 @dataclass
@@ -96,6 +97,8 @@ class MailWriter:
         self._count += 1
         if self._count > MAX_ATTACHMENTS:
             raise Unreadable(f"Only the first {MAX_ATTACHMENTS} attachments are read.")
+        if attachment.reason:
+            raise Unreadable(attachment.reason)
         if attachment.mail is not None:
             if depth >= MAX_DEPTH:
                 raise Unreadable("Mails in mails in mails are not read.")

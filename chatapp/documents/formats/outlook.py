@@ -22,7 +22,7 @@ from .mail_text import Attachment, Body, Mail, MailWriter
 KIND, MEDIA_TYPE = "Outlook mail", "application/vnd.ms-outlook"
 PROPERTIES = "__properties_version1.0"
 TEXT, TEXT_8_BIT, BINARY, STORAGE = "001F", "001E", "0102", "000D"  # types of properties
-SUBJECT, TRANSPORT_HEADERS = "0037", "007D"
+SUBJECT = "0037"
 SENDER_NAME, SENDER_ADDRESS, SENDER_SMTP = "0C1A", "0C1F", "5D01"
 AUTHOR_NAME, AUTHOR_ADDRESS, AUTHOR_SMTP = "0042", "0065", "5D02"  # on whose behalf it was sent
 DISPLAY_TO, DISPLAY_CC, DISPLAY_BCC = "0E04", "0E03", "0E02"
@@ -30,6 +30,9 @@ SUBMIT_TIME, DELIVERY_TIME, CODE_PAGE, INTERNET_CODE_PAGE = 0x0039, 0x0E06, 0x3F
 BODY, BODY_HTML, BODY_RTF = "1000", "1013", "1009"
 NAME, ADDRESS, SMTP_ADDRESS, RECIPIENT_TYPE = "3001", "3003", "39FE", 0x0C15
 FILE_NAME, SHORT_FILE_NAME, FILE_TYPE, CONTENT_ID, DATA = "3707", "3704", "370E", "3712", "3701"
+ATTACH_METHOD = 0x3705
+REASONS = dict.fromkeys((2, 3, 4, 7), "It is only a link to a file.")  # by methods
+REASONS[6] = "Embedded objects are not read."
 RECIPIENT_FIELDS = {1: "To", 2: "Cc", 3: "Bcc"}
 HEADER_BYTES = 8  # before the properties of a recipient or attachment
 HEADER_BYTES_OF_FILE, HEADER_BYTES_OF_MAIL = 32, 24
@@ -168,10 +171,11 @@ def _attachments(message: _Storage, pages: IllustratedPages) -> Iterator[Attachm
             yield Attachment(name, MEDIA_TYPE, mail=partial(_mail, inner, pages))
             continue
         content = each.binary(DATA)
+        reason = "" if content else REASONS.get(each.number(ATTACH_METHOD), "")
         media_type = each.text(FILE_TYPE)
         content_id = each.text(CONTENT_ID).strip("<>")
         parse = mail.parser_for(content)
-        yield Attachment(name, media_type, content, content_id, parse)
+        yield Attachment(name, media_type, content, content_id, parse, reason)
 
 
 attachments.import_readers()

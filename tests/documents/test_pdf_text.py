@@ -24,7 +24,7 @@ def test_columns_that_are_drawn_row_by_row_are_read_one_after_the_other(read: Re
 def test_a_page_that_is_too_long_to_be_looked_at_is_whole(
     read: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pdf_text, "MAX_CHARACTERS", 100)
+    monkeypatch.setattr(pdf_text, "MAX_CHARACTERS", 280)
     text = read.text(drawn([rows(LEFT_COLUMN, RIGHT_COLUMN)]))
     assert text.startswith("The left column begins here and")
     assert text.endswith("and a fifth line to end with, too.")

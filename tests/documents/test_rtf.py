@@ -110,7 +110,9 @@ def test_floating_pictures_are_in_their_places(read: Reader) -> None:
 
 def test_embedded_files_are_named_and_counted(read: Reader) -> None:
     preview = rb"{\result{\pict\pngblip " + files.image("PNG", (60, 40)).hex().encode() + b"}}"
-    body = rb"See {\object\objemb{\*\objclass Package}{\*\objdata 01050000}" + preview + rb"} here\par"
+    body = (
+        rb"See {\object\objemb{\*\objclass Package}{\*\objdata 01050000}" + preview + rb"} here\par"
+    )
     document = read.document(rtf(body))
     assert document.pages == ("See [Embedded file][Picture 1] here",)
     assert document.left_out == (LeftOut("attachment", 1),)

@@ -69,6 +69,26 @@ def test_the_body_comes_once_and_as_text_if_there_is_one(read: Reader) -> None:
     assert text.endswith("\n\nThe plain text")
 
 
+@pytest.mark.parametrize(
+    ("text", "words", "is_page"),
+    [
+        ("Your program can't show this newsletter.", 40, True),
+        ("See https://news.example.org/a-long-address-of-this-issue", 6, True),
+        ("word " * 60, 400, True),
+        ("word " * 60, 150, False),
+        ("word word", 2, False),
+    ],
+)
+def test_the_page_is_read_if_the_text_is_a_stub(
+    read: Reader, text: str, words: int, is_page: bool
+) -> None:
+    message = mail_files.mail(text)
+    page = '<p><a href="https://example.org/a/b/c/d">page</a> ' + "page " * (words - 1)
+    message.add_alternative(page, subtype="html")
+    body = read.text(message.as_bytes()).partition("Subject: Plan\n\n")[2]
+    assert ("page" in body, text.split()[0] in body) == (is_page, not is_page)
+
+
 def test_a_footer_that_a_list_adds_hides_no_page(read: Reader) -> None:
     message = mail_files.mail()
     message.set_content("<p>The page</p>", subtype="html")

@@ -11,9 +11,9 @@ from typing import BinaryIO, cast
 from chatapp.documents import refusals
 from chatapp.documents.results import Document, Limits
 
-from . import attachments, detection
+from . import attachments, detection, html
 from .encoded_text import decode_as
-from .illustrated_pages import IllustratedPages
+from .illustrated_pages import STAND_IN, IllustratedPages
 from .mail_text import FIELDS, Attachment, Body, Mail, MailWriter
 
 KIND, MEDIA_TYPE = "Mail", "message/rfc822"
@@ -22,6 +22,9 @@ QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 BODIES = ("text/plain", "text/html")
 MAILS = ("message/rfc822", "message/global", "message/partial")
 MAX_PARTS = 1_000
+MAX_STUB_LENGTH = 200  # letters of a text that is a stub if the page has more
+MIN_STUB_RATIO = 3  # how much longer the page is if a longer text is a stub
+ADDRESS = re.compile(r"\b(?:https?://|mailto:|cid:)[^\s<>()]{1,2000}")
 
 
 def read(file: BinaryIO, limits: Limits) -> Document:
@@ -93,10 +96,26 @@ class _Parts:
         before = len(self.bodies)
         for each in cast(list[EmailMessage], part.get_payload()):
             self.collect(each)
-        texts = [body for body in self.bodies[before:] if not body.is_page]
-        has_text = any(body.text.strip() for body in texts)
-        if part.get_content_subtype() == "alternative" and has_text:
-            self.bodies[before:] = texts  # the pages say the same
+        if part.get_content_subtype() == "alternative":
+            self.bodies[before:] = _choose_alternative(self.bodies[before:])
+
+
+def _choose_alternative(bodies: list[Body]) -> list[Body]:
+    """Return the text, or the page if the text only says that there is one."""
+    texts = [body for body in bodies if not body.is_page]
+    pages = [body for body in bodies if body.is_page]
+    length = _count_letters("\n".join(body.text for body in texts))
+    if not length:
+        return pages or texts
+    scratch = IllustratedPages(Limits(pictures=0))
+    page_length = sum(_count_letters(html.to_markdown(page.text, scratch)) for page in pages)
+    is_stub = page_length > (1 if length < MAX_STUB_LENGTH else MIN_STUB_RATIO) * length
+    return pages if is_stub else texts
+
+
+def _count_letters(text: str) -> int:
+    """Count letters and digits, but those of addresses, which pages have more of."""
+    return sum(map(str.isalnum, ADDRESS.sub("", STAND_IN.sub("", text))))
 
 
 def _attached_mail(part: EmailMessage) -> Attachment:

@@ -94,6 +94,39 @@ def test_a_notebook_is_read_as_cells(read: Reader) -> None:
     assert len(document.pictures) == 1
 
 
+SCRIPT = "<script>draw()</script>"
+ERROR = {
+    "output_type": "error",
+    "ename": "KeyError",
+    "evalue": "'a'",
+    "traceback": ["\x1b[0;31mKeyError\x1b[0m  Traceback", "----> 1 d['a']", "KeyError: 'a'"],
+}
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ({"data": {"image/svg+xml": "<svg/>"}}, "[Output of type image/svg+xml is left out]"),
+        ({"data": {"text/html": SCRIPT, "text/plain": "Figure"}}, "```\nFigure\n```"),
+        ({"data": {"text/html": SCRIPT}}, "[Output of type text/html is left out]"),
+        (
+            {"data": {"application/vnd.plotly.v1+json": {"data": []}}},
+            "[Output of type application/vnd.plotly.v1+json is left out]",
+        ),
+        (ERROR, "```\nKeyError  Traceback\n----> 1 d['a']\nKeyError: 'a'\n```"),
+        ({"output_type": "stream", "text": "\x1b[1mbold\x1b[0m"}, "```\nbold\n```"),
+    ],
+)
+def test_outputs_of_notebooks_are_read_or_named(
+    read: Reader, output: dict[str, object], text: str
+) -> None:
+    notebook = {
+        "nbformat": 4,
+        "cells": [{"cell_type": "code", "outputs": [{"output_type": "display_data", **output}]}],
+    }
+    assert read.text(json.dumps(notebook).encode()) == f"Output:\n\n{text}"
+
+
 def test_other_json_is_text(read: Reader) -> None:
     text = '{"nbformat": 4, "cells": "none"}'
     assert read.text(text.encode(), "a.json") == text

@@ -5,6 +5,7 @@ See the description of the format, nbformat 4.
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,9 @@ from . import html
 from .illustrated_pages import IllustratedPages
 
 KIND, MEDIA_TYPE = "Notebook", "text/markdown"
+COLOURS = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")  # and other codes for terminals
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")
+MAX_KINDS_LENGTH = 200
 
 
 class Notebook(msgspec.Struct):
@@ -74,7 +77,7 @@ def _output(output: Mapping[str, Any], pages: IllustratedPages) -> str:
     if output.get("output_type") == "stream":
         return _preformatted(_joined(output.get("text")))
     if output.get("output_type") == "error":
-        return _preformatted(f"{output.get('ename', '')}: {output.get('evalue', '')}")
+        return _preformatted(_error(output))
     data = output.get("data")
     if not isinstance(data, Mapping):
         return ""
@@ -82,9 +85,20 @@ def _output(output: Mapping[str, Any], pages: IllustratedPages) -> str:
         return picture
     if markdown := _joined(data.get("text/markdown")) or _joined(data.get("text/latex")):
         return markdown
-    if page := _joined(data.get("text/html")):
-        return html.to_markdown(page, pages)
-    return _preformatted(_joined(data.get("text/plain")))
+    page = _joined(data.get("text/html"))
+    if page and (text := html.to_markdown(page, pages)):
+        return text
+    if text := _preformatted(_joined(data.get("text/plain"))):
+        return text
+    kinds = ", ".join(map(str, data))[:MAX_KINDS_LENGTH]
+    return f"[Output of type {kinds} is left out]" if kinds else ""
+
+
+def _error(output: Mapping[str, Any]) -> str:
+    lines = output.get("traceback")
+    if isinstance(lines, list) and lines:
+        return "\n".join(map(str, lines))
+    return f"{output.get('ename', '')}: {output.get('evalue', '')}"
 
 
 def _picture(data: object, name: str, pages: IllustratedPages) -> str:
@@ -100,6 +114,7 @@ def _picture(data: object, name: str, pages: IllustratedPages) -> str:
 
 
 def _preformatted(text: str) -> str:
+    text = COLOURS.sub("", text)
     return f"```\n{text.strip(chr(10))}\n```" if text.strip() else ""
 
 

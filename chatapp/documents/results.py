@@ -19,8 +19,8 @@ class Limits:
 
 # What can be left out of a file, in the singular; people read it with a count: "3 pictures".
 LEFT_OUT = (
-    *("picture", "page", "frame", "attachment", "comment", "hidden row", "hidden column"),
-    *("tracked deletion", "chart", "chart value", "equation", "script", "macro project"),
+    *("picture", "page", "frame", "attachment", "comment", "tracked deletion"),
+    *("chart", "chart value", "equation", "script", "macro project"),
 )
 
 

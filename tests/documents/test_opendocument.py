@@ -1,6 +1,6 @@
 """What OpenDocument texts and presentations have besides paragraphs is read, or named."""
 
-from bench.documents.office_packages import Parts, odf, opendocument, png
+from bench.documents.office_packages import ODF, Parts, odf, opendocument, png
 from chatapp.documents import LeftOut
 from tests.documents.conftest import Reader
 
@@ -291,3 +291,12 @@ def test_drawings_are_read_page_by_page(read: Reader) -> None:
 def test_the_field_with_the_title_is_text(read: Reader) -> None:
     body = "<text:p>About: <text:title>Annual Report</text:title>!</text:p>"
     assert read.text(opendocument("text", body)) == "About: Annual Report!"
+
+
+def test_a_manifest_may_declare_a_document_type_without_entities(read: Reader) -> None:
+    manifest = (
+        '<!DOCTYPE manifest PUBLIC "-//OpenOffice.org//DTD Manifest 1.0//EN" "Manifest.dtd">'
+        f'<manifest xmlns="{ODF}:manifest:1.0"/>'
+    )
+    parts: Parts = {"META-INF/manifest.xml": manifest}
+    assert read.text(opendocument("text", "<text:p>Hello</text:p>", parts)) == "Hello"

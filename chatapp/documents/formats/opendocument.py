@@ -1,11 +1,10 @@
 """OpenDocument text, presentations and drawings (ODF 1.3).
 
-Spreadsheets are read by `spreadsheet`. What a slide takes from its master is not read.
+Spreadsheets are read by `spreadsheets.ods`. What a slide takes from its master is not read.
 """
 
 from xml.etree.ElementTree import Element
 
-from chatapp.documents import refusals
 from chatapp.documents.results import Document, Limits
 
 from . import markdown, marks
@@ -24,16 +23,7 @@ SPREADSHEETS = {f"{PREFIX}spreadsheet", f"{PREFIX}spreadsheet-template"}
 PRESENTATIONS = {f"{PREFIX}presentation", f"{PREFIX}presentation-template"}
 DRAWINGS = {f"{PREFIX}graphics", f"{PREFIX}graphics-template"}
 KINDS = TEXTS | SPREADSHEETS | PRESENTATIONS | DRAWINGS
-MANIFEST = "META-INF/manifest.xml"
 FOOTERS = {"use-header-name": "header-decl", "use-footer-name": "footer-decl"}
-
-
-def check_encryption(archive: Archive) -> None:
-    """Raise `Unreadable` if the file is encrypted."""
-    if MANIFEST in archive:
-        entries = parsed(archive.part(MANIFEST))
-        if next(descendants(entries, "encryption-data"), None) is not None:
-            raise refusals.encrypted(KIND)
 
 
 def read(archive: Archive, media_type: str, limits: Limits) -> Document:

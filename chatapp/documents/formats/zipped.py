@@ -52,5 +52,6 @@ def _with_media_type(archive: Archive, limits: Limits) -> Document:
         raise refusals.unknown_kind()
     if media_type in opendocument.SPREADSHEETS:
         return ods.read(archive, limits)
-    opendocument.check_encryption(archive)
+    if ods_headers.read_manifest(archive).is_encrypted:
+        raise refusals.encrypted(opendocument.KIND)
     return opendocument.read(archive, media_type, limits)

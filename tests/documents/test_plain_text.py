@@ -3,6 +3,7 @@
 import pytest
 
 from chatapp.documents import LeftOut
+from chatapp.documents.formats.plain_text import SVG, WEB_PAGE
 from tests.documents import files
 from tests.documents.conftest import Reader
 
@@ -230,3 +231,17 @@ def test_binary_is_refused_and_the_sentence_names_what_is_read(
 )
 def test_other_files_are_refused_with_what_to_do(read: Reader, content: bytes, said: str) -> None:
     assert said in read.refusal(content)
+
+
+def test_a_page_that_is_mostly_pictures_is_read(read: Reader) -> None:
+    page = files.data_page(files.image("PNG", (60, 40)), "first")
+    document = read.document(
+        b"\n" + page.encode() + b"<!--" + b"x" * 50_000 + b"-->", characters=500
+    )
+    assert len(document.pictures) == 1
+
+
+def test_many_comments_before_a_text_cost_nothing() -> None:
+    text = "<!-- comment -->\n" * 40 + "text"
+    assert WEB_PAGE.match(text) is None
+    assert SVG.match(text) is None

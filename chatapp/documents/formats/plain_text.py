@@ -14,14 +14,18 @@ from .encoded_text import decoded
 from .pages import Pages
 
 MAX_BYTES_PER_CHARACTER = 4
+MAX_BYTES_WITH_PICTURES = 64 * 2**20  # of pages and notebooks, most of which can be pictures
+PAGE_BEGINNINGS = (b"<", b"{")
+HEAD_BYTES = 1_024
+IGNORED_BEGINNING = b"\xef\xbb\xbf \t\r\n"
 # After the byte order mark, an XML declaration and comments, as browsers do, but only whole pages:
 # a template or a part of a page is source code.
 WEB_PAGE = re.compile(
-    r"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,2000}?-->\s*){0,9}<(?:!doctype\s+html|html|head|body)[\s>]",
+    r"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?>(?:<!--.{0,2000}?-->\s*){0,9})<(?:!doctype\s+html|html|head|body)[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
 SVG = re.compile(
-    r"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,2000}?-->\s*){0,9}(?:<!doctype\s+svg[^>]{0,500}>\s*)?<svg[\s>]",
+    r"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?>(?:<!--.{0,2000}?-->\s*){0,9})(?:<!doctype\s+svg[^>]{0,500}>\s*)?<svg[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -33,7 +37,10 @@ def read(file: BinaryIO, limits: Limits) -> Document:
 def read_within(file: BinaryIO, limits: Limits) -> bytes:
     """Return the content. Raises `Unreadable` if its text must be longer than the limit."""
     max_bytes = MAX_BYTES_PER_CHARACTER * limits.characters
-    content = file.read(max_bytes + 1)
+    content = file.read(HEAD_BYTES)
+    if content.lstrip(IGNORED_BEGINNING).startswith(PAGE_BEGINNINGS):
+        max_bytes = max(max_bytes, MAX_BYTES_WITH_PICTURES)
+    content += file.read(max_bytes + 1 - len(content))
     if len(content) > max_bytes:
         raise refusals.too_many_characters(limits.characters)
     return content

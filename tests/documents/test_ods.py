@@ -244,3 +244,11 @@ def test_fields_in_cells_are_text(read: Reader) -> None:
     )
     content = ods(ods_table(ods_row(ods_cell(content=fields))))
     assert read.text(content) == HEAD + table("Report of 2026-03-01 by Ann")
+
+
+def test_a_long_text_in_merged_cells_comes_once(read: Reader) -> None:
+    merged = 'table:number-columns-spanned="2"'
+    covered = "<table:covered-table-cell/>"
+    rows = ods_row(ods_cell("word " * 30, merged), covered, ods_cell("a"))
+    content = ods(ods_table(rows, ods_row(*map(ods_cell, "bcd"))))
+    assert read.text(content).count("word") == 30

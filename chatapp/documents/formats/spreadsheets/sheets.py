@@ -91,12 +91,13 @@ def write_sheet(sheet: Sheet, budget: Budget) -> str:
 def _fill_merged(sheet: Sheet, columns: Sequence[int], budget: Budget) -> None:
     """Repeat the value of merged cells in the rows and columns that they cover.
 
-    A cell as wide as the whole table is a title and is not repeated beside itself.
+    A cell as wide as the whole table is a title and is not repeated beside itself. Long texts are
+    not repeated.
     """
     rows = sorted(sheet.rows)
     for area in sheet.merged:
         text = sheet.rows.get(area.first_row, {}).get(area.first_column)
-        if not text:
+        if not text or len(text) > markdown.MAX_REPEATED_LENGTH:
             continue
         covered = columns[
             bisect_left(columns, area.first_column) : bisect_right(columns, area.last_column)

@@ -4,8 +4,9 @@ from email.message import EmailMessage
 
 import pytest
 
-from chatapp.documents import LeftOut
-from chatapp.documents.formats import mail_text
+from chatapp.documents import LeftOut, Limits, Scan
+from chatapp.documents.formats import attachments, mail_text
+from chatapp.documents.formats.illustrated_pages import IllustratedPages
 from tests.documents import files, mail_files
 from tests.documents.conftest import Reader
 
@@ -231,6 +232,39 @@ def test_attached_pictures_and_those_of_attachments_are_placed(read: Reader) -> 
     ):
         assert mark in page
     assert [page[: each.offset][-1] for each in document.pictures] == ["]"] * 4
+
+
+def test_pages_of_a_scan_that_are_left_out_are_named(read: Reader) -> None:
+    message = mail_files.mail("A scan")
+    scan = files.animation("TIFF", ["red", "blue", "green"])
+    message.add_attachment(scan, maintype="image", subtype="tiff", filename="scan.tif")
+    document = read.document(message.as_bytes(), pictures=1)
+    assert "[Picture 1: Page 1 of scan.tif]\n[Pages 2-3 are left out]" in document.pages[0]
+    assert document.left_out == (LeftOut("page", 2),)
+
+
+def test_what_a_scan_leaves_out_is_counted_in_the_mail(monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = Scan("application/pdf", "PDF", (), 1, (LeftOut("attachment", 2),))
+    monkeypatch.setattr(attachments, "_read", lambda *_: scan)
+    pages = IllustratedPages(Limits())
+    assert attachments.read(b"x", "a.pdf", Limits(), pages) == ("PDF", "[Page 1 is left out]")
+    assert pages.left_out == (LeftOut("page", 1), LeftOut("attachment", 2))
+
+
+def test_attachments_share_the_time_of_the_mail(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = iter([12.0, 99.0])
+    monkeypatch.setattr("time.process_time", lambda: next(used))
+    given: list[float] = []
+
+    def read(_content: bytes, _name: str, limits: Limits, _pages: object) -> tuple[str, str]:
+        given.append(limits.seconds)
+        return "Text", "Words"
+
+    monkeypatch.setattr(attachments, "read", read)
+    writer = mail_text.MailWriter(Limits(seconds=20), IllustratedPages(Limits()), _start=5.0)
+    files_in_it = [mail_text.Attachment(f"{i}.pdf", "application/pdf", b"x") for i in range(2)]
+    writer.write(mail_text.Mail({}, (), files_in_it))
+    assert given == [13.0, 0.0]
 
 
 def test_pictures_of_an_attached_document_get_the_numbers_of_the_mail(read: Reader) -> None:

@@ -33,11 +33,22 @@ def read(content: bytes, name: str, limits: Limits, pages: IllustratedPages) -> 
             for left in result.left_out:
                 pages.leave_out(left.what, left.count)
             return result.media_type.partition("/")[2].upper(), pages.place(result, name)
-        case Scan(kind=kind, pages=pictures, page_count=count):
-            if count > len(pictures):
-                pages.leave_out("page", count - len(pictures))
-            numbered = enumerate(pictures, 1)
-            return kind, "\n".join(pages.place(each, f"Page {i} of {name}") for i, each in numbered)
+        case Scan():
+            return result.kind, _include_scan(result, name, pages)
+
+
+def _include_scan(scan: Scan, name: str, pages: IllustratedPages) -> str:
+    lines = [pages.place(each, f"Page {i} of {name}") for i, each in enumerate(scan.pages, 1)]
+    first, last = len(scan.pages) + 1, scan.page_count
+    if first <= last:
+        pages.leave_out("page", last - first + 1)
+        is_one = first == last
+        lines.append(
+            f"[Page {last} is left out]" if is_one else f"[Pages {first}-{last} are left out]"
+        )
+    for left in scan.left_out:
+        pages.leave_out(left.what, left.count)
+    return "\n".join(lines)
 
 
 def _read(content: bytes, name: str, limits: Limits, room: int) -> Result:

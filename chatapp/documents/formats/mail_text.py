@@ -1,5 +1,6 @@
 """Writes a mail as text: its fields, its body once, and the files that it carries."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -51,6 +52,7 @@ class MailWriter:
     pages: IllustratedPages
     _count: int = 0
     _characters: int = 0
+    _start: float = field(default_factory=time.process_time)
     _placed: set[int] = field(default_factory=set)  # the ids of pictures that are in a page
 
     def write(self, mail: Mail, depth: int = 0) -> str:
@@ -104,7 +106,8 @@ class MailWriter:
                 raise Unreadable("Mails in mails in mails are not read.")
             return "Mail", self.write(attachment.mail(), depth + 1)
         left = self.limits.characters - self._characters
-        limits = replace(self.limits, characters=max(left, 0))
+        seconds = self.limits.seconds - (time.process_time() - self._start)
+        limits = replace(self.limits, characters=max(left, 0), seconds=max(seconds, 0.0))
         return attachments.read(attachment.content, name, limits, self.pages)
 
 

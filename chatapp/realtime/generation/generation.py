@@ -246,13 +246,12 @@ class Generation:
             message.siblings = [*siblings, *others]
         if writer.refused_usage_option:
             Upstream.objects.filter(pk=writer.upstream.pk).update(takes_usage_option=False)
-        if writer.refused_images:
-            Upstream.remember_image_refusal(writer.upstream.pk, message.model)
+        for upstream, model in writer.refused_images:
+            Upstream.remember_image_refusal(upstream, model)
         for upstream, model, fields in writer.refused_fields:
             Upstream.remember_refusals(upstream, model, fields)
-        if not writer.reply.error:
-            for upstream, model, concession in writer.learned:
-                Upstream.remember_concessions(upstream, model, [concession])
+        for upstream, model, concession in writer.learned:
+            Upstream.remember_concessions(upstream, model, [concession])
         if writer.refused_context and (error := message.upstream_error):
             Upstream.remember_context_refusal(
                 writer.upstream.pk, message.model, error.context_tokens

@@ -75,11 +75,12 @@ class Writer:
         self.others: list[Reply] = []
         self.is_dirty = False
         self.refused_usage_option = False
-        self.refused_images = False
         # What models refused of requests, by the primary key of the upstream and the model.
+        self.refused_images: list[tuple[int, str]] = []
         self.refused_fields: list[tuple[int, str, Collection[str]]] = []
-        # What was learned of models in the same way.
-        self.learned: list[tuple[int, str, Concession]] = []
+        # Concessions to models in the same way: those that helped, and the last one until it does.
+        self._helpful: list[tuple[int, str, Concession]] = []
+        self._untried: tuple[int, str, Concession] | None = None
         self._turn = turn
         self.refused_context = False
         self.person = turn.conversation.user_id
@@ -159,6 +160,12 @@ class Writer:
             self.message.reasoning_duration = time.monotonic() - self._thinking_since
 
     @property
+    def learned(self) -> list[tuple[int, str, Concession]]:
+        """The concessions with which models answered: the last one after each refusal."""
+        last = [self._untried] if self._untried and self._has_arrived else []
+        return [*self._helpful, *last]
+
+    @property
     def seconds(self) -> float:
         return time.monotonic() - self._started_at
 
@@ -189,7 +196,7 @@ class Writer:
             raise RequestFailed(None)
         possible = possible_concessions(self._sent, options, self._sent_parts)
         if self._sent.images and (error.refuses_images or error.refuses_parts):
-            self.refused_images = True
+            self.refused_images.append((self.upstream.pk, self.message.model))
             self.upstream.learn_image_refusal(self.message.model)
             if self._sent.images:  # those that a person attached, or an administrator insists
                 self.reply.error = replace(error, kind=ErrorKind.NO_IMAGES)
@@ -202,7 +209,8 @@ class Writer:
             kind = ErrorKind.NO_PARAMETER
             self.reply.error = replace(error, kind=kind, param=" ".join(names), code=value)
         elif concession := concession_for(error, possible):
-            self._concede(concession)
+            is_lasting = concession is not Concession.TOOLS or error.refuses_all_tools
+            self._concede(concession, is_lasting)
             await self._ask()
         else:
             raise RequestFailed(error)
@@ -214,9 +222,11 @@ class Writer:
         self._concede(Concession.TOOLS_WITH_EFFORT)
         return True
 
-    def _concede(self, concession: Concession) -> None:
-        self.upstream.learn_concession(self.message.model, concession)
-        self.learned.append((self.upstream.pk, self.message.model, concession))
+    def _concede(self, concession: Concession, is_lasting: bool = True) -> None:
+        """Make a concession in this reply, and in later ones if it `is_lasting`."""
+        model = self.message.model
+        self.upstream.learn_concession(model, concession)
+        self._untried = (self.upstream.pk, model, concession) if is_lasting else None
 
     async def _fall_back(self, error: UpstreamError | None) -> bool:
         """Go on with a fallback of the model that failed; return whether there is one.
@@ -236,7 +246,7 @@ class Writer:
         self.budget.reservation = turn.reservation
         self._cost = Cost()
         self.reply, self.others = Reply(), []
-        self.refused_usage_option = False
+        self.refused_usage_option, self._untried = False, None
         self._journal.restart()
         self._live.ask_another()
         await self._frames.now()
@@ -373,6 +383,7 @@ class Writer:
 
     def _begin_round(self) -> None:
         """Keep the finished round and add its results to the history of the next request."""
+        self._helpful, self._untried = self.learned, None
         finished = Round.of(self.reply, self._runs(), self._cost.end_round(self._choices))
         self._journal.end_round(finished)
         self._rounds.append(finished)

@@ -18,6 +18,7 @@ from chatapp.upstream.wire.content_refusals import says_no_images, says_only_tex
 from chatapp.upstream.wire.context_refusals import says_too_long, window_in
 from chatapp.upstream.wire.error_bodies import details_of, text_of
 from chatapp.upstream.wire.retry_delays import delay_of_body, delay_of_headers
+from chatapp.upstream.wire.tool_refusals import says_no_tools
 
 MAX_MESSAGE_LENGTH = 500
 NO_CHOICES = "sent JSON without choices"
@@ -108,8 +109,13 @@ class UpstreamError:
 
     @property
     def refuses_tools(self) -> bool:
-        """Whether the upstream or the model rejected tools."""
+        """Whether the upstream or the model rejected tools, or some of those that were sent."""
         return self.status in (400, 404, 422) and bool(re.search(r"\btools?\b", self.message))
+
+    @property
+    def refuses_all_tools(self) -> bool:
+        """Whether the upstream said that the model takes no tools at all."""
+        return self.refuses_tools and says_no_tools(self.message)
 
     @property
     def refuses_tools_with_effort(self) -> bool:

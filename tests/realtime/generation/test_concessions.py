@@ -1,18 +1,22 @@
 """A model takes no tools together with reasoning: one gives way, and the reply says so."""
 
+import asyncio
 from html import unescape
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 
-from chatapp.models import Conversation, ToolServer, Upstream
+from chatapp.models import Conversation, Fallback, ModelChoice, ToolServer, Upstream
 from chatapp.models.conversations.chat_settings import ChatSettings
 from chatapp.models.platform import upstreams
 from chatapp.upstream.wire.concessions import Concession
 from chatapp.upstream.wire.gateways import gateway_at
+from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.reply import Ending
+from tests.realtime.generation.conftest import Desk
 from tests.realtime.generation.replies import saved
-from tests.support.fake_upstream import FakeUpstream, answer
+from tests.support.fake_upstream import MODEL, FakeUpstream, Stall, answer
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -140,5 +144,72 @@ async def test_nothing_is_remembered_of_a_reply_that_failed_anyway(
     await tab.ask()
     await tab.until_ended()
     assert [had_tools for had_tools, _ in asked(upstream)] == [True, False]
+    await connected.arefresh_from_db()
+    assert not connected.concessions_at
+
+
+NO_TOOLS = {"error": {"message": "this model does not support tools"}}
+
+
+async def test_only_the_concession_that_helped_is_remembered(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
+    upstream.fail(400, NO_TOOLS)
+    upstream.fail(400, {"error": {"message": "System role not supported"}})
+    upstream.script(*answer("Hello."))
+    instructions = History.of([{"role": "system", "content": "Be brief."}])
+    generation, _ = await desk.generation(instructions)
+    await generation.run()
+    assert (await saved(generation.reply)).content == "Hello."
+    await desk.upstream.arefresh_from_db()
+    [made] = desk.upstream.concessions_at.values()
+    assert [*made] == [Concession.SYSTEM]
+
+
+async def test_nothing_is_remembered_of_a_model_for_which_another_answered(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    with FakeUpstream() as spare:
+        second = await Upstream.objects.acreate(
+            name="Second", base_url=spare.base_url, offered_models="small"
+        )
+        choices = [ModelChoice(second.pk, "small")]
+        await database_sync_to_async(Fallback.replace)(connected, MODEL, choices)
+        upstream.fail(400, NO_TOOLS)
+        upstream.fail(429, {"error": {"message": "busy"}}, {"retry-after": "30"})
+        reply = await tab.ask()
+        await tab.until_ended()
+    assert (await saved(reply)).model == "small"
+    for one in (connected, second):
+        await one.arefresh_from_db()
+        assert not one.concessions_at
+
+
+async def test_nothing_is_remembered_if_the_person_stops_before_the_model_answers(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
+    upstream.fail(400, NO_TOOLS)
+    upstream.script(Stall())
+    generation, _ = await desk.generation()
+    running = asyncio.create_task(generation.run())
+    for _ in range(2):
+        await upstream.until_requested()
+    generation.stop(Ending.STOPPED)
+    await running
+    await desk.upstream.arefresh_from_db()
+    assert not desk.upstream.concessions_at
+
+
+async def test_a_refusal_of_one_tool_removes_tools_from_one_reply_only(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    message = "tools.0.custom.input_schema: JSON schema is invalid."
+    upstream.fail(400, {"error": {"message": message}})
+    for _ in range(2):
+        upstream.script(*answer("Hello."))
+        reply = await tab.ask()
+        await tab.until_ended()
+        assert (await saved(reply)).content == "Hello."
+    assert [had_tools for had_tools, _ in asked(upstream)] == [True, False, True]
     await connected.arefresh_from_db()
     assert not connected.concessions_at

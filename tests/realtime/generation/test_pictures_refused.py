@@ -4,11 +4,11 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatapp.documents import Document, Picture, PlacedPicture
-from chatapp.models import Upstream, User
+from chatapp.models import Fallback, ModelChoice, Upstream, User
 from chatapp.upstream.wire.content import PICTURE_LEFT_OUT
 from tests.realtime.generation.replies import saved
 from tests.support.attaching import drafted
-from tests.support.fake_upstream import FakeUpstream, answer
+from tests.support.fake_upstream import MODEL, FakeUpstream, answer
 from tests.support.pictures import png
 from tests.support.tab import Tab
 
@@ -48,3 +48,24 @@ async def test_an_attached_image_still_fails(tab: Tab, alice: User, upstream: Fa
     assert message.error
     assert message.error["kind"] == "no_images"
     assert len(upstream.chat_requests) == 1
+
+
+async def test_the_refusal_is_remembered_of_the_model_that_refused(
+    tab: Tab, alice: User, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    report = await database_sync_to_async(drafted)(alice, "report.pdf", REPORT)
+    with FakeUpstream() as spare:
+        second = await Upstream.objects.acreate(
+            name="Second", base_url=spare.base_url, offered_models="small"
+        )
+        choices = [ModelChoice(second.pk, "small")]
+        await database_sync_to_async(Fallback.replace)(connected, MODEL, choices)
+        upstream.fail(400, REFUSAL)
+        upstream.fail(429, {"error": {"message": "busy"}}, {"retry-after": "30"})
+        reply = await tab.ask("Read it", attached=str(report.pk))
+        await tab.until_ended()
+    assert (await saved(reply)).model == "small"
+    await connected.arefresh_from_db()
+    await second.arefresh_from_db()
+    assert connected.takes_images(MODEL) is False
+    assert second.takes_images("small") is None

@@ -244,6 +244,8 @@ class ChoiceDecoder:
         text = self._answer_text.receive_text(text)
         if not (text := self._answer.news_in(text)):
             return
+        if not self._is_twice and (held := self._reasoning.close()):
+            events.append(ReasoningDelta(_without_nul(held), choice=self.index))
         self._add_content(self._content.receive_text(_without_nul(text)), events)
 
     def _add_content(self, found: Iterable[ContentEvent], events: list[Event]) -> None:

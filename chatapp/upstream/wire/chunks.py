@@ -207,7 +207,7 @@ def _repaired(data: str | bytes) -> object:
 _MAY_SPLIT_PAIRS = frozenset(
     {
         *("content", "refusal", "arguments", "text"),
-        *("reasoning_content", "reasoning", "reasoning_text", "thinking"),
+        *("reasoning_content", "reasoning", "reasoning_text", "reasoningContent", "thinking"),
     }
 )
 

@@ -211,7 +211,7 @@ class EventDecoder:
                 self._leave_out(text, error, events)
             return
         self._read(chunk, events)
-        if not (chunk.choices or chunk.usage or chunk.error):
+        if not (chunk.choices or says_something(chunk.error)):
             self._look_inside(data, events)
 
     def _leave_out(self, text: str, error: Exception, events: list[Event]) -> None:
@@ -259,11 +259,16 @@ class EventDecoder:
             content = json.loads(data, strict=False)
         except (ValueError, RecursionError):
             return
+        if not isinstance(content, dict):
+            return
         if inner := chunks.out_of_envelope(content):
-            self._read(chunks.decode(json.dumps(inner), self._pending_left_out), events)
-        elif isinstance(content, dict) and is_error(content):
+            chunk = chunks.decode(json.dumps(inner), self._pending_left_out)
+            self._read(chunk, events)
+            if chunk.choices or says_something(chunk.error):
+                return
+        if is_error(content):  # its envelope may hold an empty chunk
             events += self.fail(error_of_frame(content, self.secret))
-        elif content and isinstance(content, dict) and not chunks.looks_like_chunk(content):
+        elif content and not inner and not chunks.looks_like_chunk(content):
             self._has_other_json = True
 
     def _read_head(self, chunk: chunks.Chunk, events: list[Event]) -> None:

@@ -1,10 +1,12 @@
 """Find what a piece of a stream repeats: some upstreams send all the text so far again.
 
 That happens in each delta (cumulative ones), or once at the end. A short beginning may be repeated
-by chance (“1”, “10”), so it takes two such pieces in a row to tell.
+by chance (“1”, “10”), so it takes some such pieces in a row to tell, and more than digits.
 """
 
 from dataclasses import dataclass, field
+
+SHORT = 4  # characters: after fewer, it takes three pieces in a row and not two
 
 
 @dataclass(slots=True)
@@ -15,7 +17,7 @@ class Repeats:
     _pieces: list[str] = field(default_factory=list)
     _size: int = 0
     _held: str = ""  # a piece that repeats everything; it counts if other text follows
-    _doubtful: str = ""  # a piece that may be cumulative; the next one tells
+    _doubtful: list[str] = field(default_factory=list)  # may be cumulative; the next one tells
 
     def news_in(self, text: str) -> str:
         """Return the part of a piece that does not repeat all pieces before it.
@@ -23,9 +25,10 @@ class Repeats:
         Returns "" for a piece that is held back until the next one or `close`.
         """
         if self._doubtful:
-            text = self._settle(text)
+            if not (text := self._settle(text)):
+                return ""
         elif 0 < self._size < self.least and self._may_be_cumulative(text):
-            self._doubtful = text
+            self._doubtful.append(text)
             return ""
         if not (len(text) >= self._size >= self.least and self._begins(text)):
             news = self._held + text
@@ -42,8 +45,8 @@ class Repeats:
         return news
 
     def close(self) -> str:
-        """Return the piece that is held back because it may be cumulative."""
-        held, self._doubtful = self._doubtful, ""
+        """Return the pieces that are held back because they may be cumulative."""
+        held, self._doubtful = "".join(self._doubtful), []
         if held:
             self._pieces.append(held)
             self._size += len(held)
@@ -55,12 +58,19 @@ class Repeats:
         return is_more and bool(before.strip() and text.replace(before, "").strip())
 
     def _settle(self, text: str) -> str:
-        """Return the text of the doubtful piece and the next one, as far as it is to be added."""
-        doubtful, self._doubtful = self._doubtful, ""
-        if len(text) > len(doubtful) and text.startswith(doubtful):
-            self.least = 0  # they are cumulative
-            return text
-        return doubtful + text
+        """Return the text of the doubtful pieces and the next one, as far as it is to be added.
+
+        Returns "" if the next one is doubtful, too.
+        """
+        last = self._doubtful[-1]
+        if not (len(text) > len(last) and text.startswith(last)):
+            held, self._doubtful = "".join(self._doubtful), []
+            return held + text
+        if text.isdecimal() or (self._size < SHORT and len(self._doubtful) < 2):
+            self._doubtful.append(text)
+            return ""
+        self.least, self._doubtful = 0, []  # they are cumulative
+        return text
 
     def _begins(self, text: str) -> bool:
         """Return whether the text begins with all before it, and not just with the same words."""

@@ -7,7 +7,13 @@ import pytest
 
 from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.errors import ErrorKind
-from chatapp.upstream.wire.events import Finished, TokenUsage, ToolCallDelta
+from chatapp.upstream.wire.events import (
+    AnswerDelta,
+    Finished,
+    ReasoningDelta,
+    TokenUsage,
+    ToolCallDelta,
+)
 from chatapp.upstream.wire.reply import Ending, Reply
 from tests.support.fake_upstream import (
     choice,
@@ -102,7 +108,7 @@ def test_providers_names_for_a_content_filter_are_known(word: str) -> None:
 # ---- characters
 
 
-@pytest.mark.parametrize("field", ["content", "reasoning_content", "refusal"])
+@pytest.mark.parametrize("field", ["content", "reasoning_content", "reasoningContent", "refusal"])
 def test_a_surrogate_pair_may_be_split_between_two_deltas(field: str) -> None:
     def said(text: str) -> bytes:
         frame = {"choices": [{"index": 0, "delta": {field: text}, "finish_reason": None}]}
@@ -110,6 +116,7 @@ def test_a_surrogate_pair_may_be_split_between_two_deltas(field: str) -> None:
 
     reply = body(said("Done \ud83c"), said("\udf89 a"), said("\udf89b"), said("c\ud83c"), finish())
     texts = {"content": reply.answer, "reasoning_content": reply.reasoning}
+    texts["reasoningContent"] = reply.reasoning
     assert texts.get(field, reply.refusal) == "Done 🎉 a\ufffdbc\ufffd"
 
 
@@ -283,6 +290,21 @@ def test_chunks_in_an_envelope_are_read(name: str, split: int) -> None:
     assert (failed.answer, failed.error.message) == ("Hello ", "overloaded")
 
 
+def test_an_error_around_an_empty_envelope_fails_the_reply() -> None:
+    failure = {"code": 500, "message": "quota exceeded", "success": False}
+    for inner in ({"choices": []}, {"choices": [], "usage": {"prompt_tokens": 1}}):
+        reply = body(frame({**failure, "data": inner}), done())
+        assert reply.error
+        assert reply.error.message == "quota exceeded"
+
+
+@pytest.mark.parametrize("outer", [{"usage": {"prompt_tokens": 1}}, {"error": {"code": 0}}])
+def test_an_envelope_may_have_members_of_a_chunk(outer: dict[str, Any]) -> None:
+    parts = [json.loads(bare(one)) for one in (delta("Hello"), finish())]
+    reply = body(*(frame({**outer, "data": one}) for one in parts), done())
+    assert (reply.answer, reply.ending) == ("Hello", Ending.COMPLETE)
+
+
 @pytest.mark.parametrize("name", ["data", "result", "response"])
 def test_a_whole_reply_in_an_envelope_is_read(name: str) -> None:
     completion = {"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}
@@ -358,6 +380,9 @@ def test_cumulative_deltas_are_read_once(member: str, begin: int) -> None:
     "pieces",
     [
         ["1", "10", " apples"],
+        ["1", "12", "123"],
+        ["1", "10", "100", "1000", " and so on"],
+        ["A", "An", "Ant", " eats."],
         ["1", "10"],
         ["ha", "haha", "hahaha", "!"],
         [" ", "  ", "   x"],
@@ -368,3 +393,16 @@ def test_cumulative_deltas_are_read_once(member: str, begin: int) -> None:
 def test_pieces_that_repeat_the_beginning_by_chance_stay(pieces: list[str]) -> None:
     assert body(*map(delta, pieces), finish(), done()).answer == "".join(pieces)
     assert body(*map(delta, pieces)).answer == "".join(pieces)
+
+
+def test_cumulative_deltas_may_begin_with_digits() -> None:
+    pieces = ["2", "20", "202", "2024", "2024 was", "2024 was good."]
+    assert body(*map(delta, pieces), finish(), done()).answer == pieces[-1]
+
+
+def test_reasoning_is_not_held_back_until_after_the_answer() -> None:
+    parts = [*map(reasoning, ("A", "An")), delta("Four."), finish(), done()]
+    texts = [
+        event.text for event in events_of(*parts) if isinstance(event, ReasoningDelta | AnswerDelta)
+    ]
+    assert texts == ["A", "An", "Four."]

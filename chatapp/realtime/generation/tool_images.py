@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 SECONDS_PER_HOUR = 600.0  # of decoding, for each person
 
 LEFT_OUT = "[Image {} was left out: {}]"
+REST_LEFT_OUT = "[Images {} to {} were left out: {}]"
 TOO_MANY = f"a reply has {MAX_IMAGES} images of tools at most."
 TOO_LARGE = f"the images of a reply can have {MAX_IMAGES_BYTES:,} bytes at most."
 NO_IMAGE = "it is not an image that can be read."
@@ -54,9 +55,15 @@ class ToolImages:
         self.files: dict[int, str] = {}  # names in the storage by position
 
     async def keep(self, images: Sequence[ToolImage]) -> tuple[list[RunImage], list[str]]:
-        """Return the images that are stored now, and a sentence for each other one."""
+        """Return the images that are stored now, and sentences about the others.
+
+        Images that are too many have one sentence, so that the text stays short.
+        """
         kept, notes = [], []
         for image in images:
+            if self._count >= MAX_IMAGES:
+                notes.append(_too_many(image.number, images[-1].number))
+                break
             try:
                 kept.append(await self._keep(image))
             except LeftOut as reason:
@@ -64,8 +71,6 @@ class ToolImages:
         return kept, notes
 
     async def _keep(self, image: ToolImage) -> RunImage:
-        if self._count >= MAX_IMAGES:
-            raise LeftOut(TOO_MANY)
         position = FIRST_OF_TOOLS + self._count
         self._count += 1
         done: Future[tuple[RunImage, str]] = Future()
@@ -96,11 +101,18 @@ class ToolImages:
         return kept, file.name
 
 
+def _too_many(first: int, last: int) -> str:
+    if first == last:
+        return LEFT_OUT.format(first, TOO_MANY)
+    return REST_LEFT_OUT.format(first, last, TOO_MANY)
+
+
 def _read(base64: str) -> Picture:
     limits = Limits(pixels=settings.CHATAPP_FILE_PIXELS)
     try:
         with TemporaryFile(dir=settings.DATA_DIR) as opened:
-            opened.writelines(decoded(base64.encode()))
+            # MIME's base64, which many libraries write, has line breaks.
+            opened.writelines(decoded(base64.encode().translate(None, b" \t\r\n")))
             opened.flush()
             result = documents.read(Path(f"/dev/fd/{opened.fileno()}"), limits)
     except (ValueError, Unreadable) as error:

@@ -14,7 +14,7 @@ DENIED = ToolResult("The user denied this tool call.", is_error=True)
 
 Show = Callable[[int, ToolRun], Awaitable[None]]
 Allows = Callable[[Tool], Awaitable[bool]]
-# Stores images, and returns those that were stored and a sentence for each other one.
+# Stores images, and returns those that were stored and sentences about the others.
 KeepImages = Callable[[Sequence[ToolImage]], Awaitable[tuple[list[RunImage], list[str]]]]
 
 PROGRESS_SECONDS = 0.5  # between two reports that are shown

@@ -1,22 +1,25 @@
 """Images in the results of tools: encoded again, stored, shown, and sent to models that see."""
 
-from base64 import b64decode
+from base64 import b64decode, encodebytes
 from html import unescape
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
 from django.urls import reverse
 
-from chatapp.models import Conversation, Message, ReplyImage, StoredFile, ToolServer, Upstream
+from chatapp.models import Conversation, Message, ReplyImage, StoredFile, ToolServer, Upstream, User
 from chatapp.models.conversations.images import FIRST_OF_TOOLS
 from chatapp.models.files import storage
 from chatapp.realtime.generation import tool_images
+from chatapp.realtime.generation.tool_images import ToolImages
+from chatapp.tools import ToolImage
 from tests.documents.files import opened
 from tests.realtime.generation.replies import call, saved
 from tests.support.fake_upstream import MODEL, FakeUpstream, answer, done, finish, role
+from tests.support.pictures import png
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -124,13 +127,29 @@ async def test_their_number_and_bytes_are_bounded(
     monkeypatch.setattr(tool_images, "MAX_IMAGES", 1)
     message = await drawn(tab, upstream, 3)
     result = message.earlier_rounds[0]["tool_runs"][0]["result"]
-    assert "[Image 2 was left out: a reply has 16 images of tools at most.]" in result
+    assert result.endswith(
+        "\n\n[Images 2 to 4 were left out: a reply has 16 images of tools at most.]"
+    )
     assert message.extras.tool_image_count == 1
     monkeypatch.setattr(tool_images, "MAX_IMAGES", 16)
     monkeypatch.setattr(tool_images, "MAX_IMAGES_BYTES", 10)
     again = await drawn(tab, upstream)
     assert again.extras.tool_image_count == 0
     assert "bytes at most" in again.earlier_rounds[0]["tool_runs"][0]["result"]
+
+
+async def test_many_images_that_are_left_out_have_one_note(alice: User) -> None:
+    images = [ToolImage(number, "") for number in range(1, 1001)]
+    kept, notes = await ToolImages(uuid4(), alice.pk).keep(images)
+    assert not kept
+    assert len(notes) == tool_images.MAX_IMAGES + 1
+    assert notes[-1].startswith("[Images 17 to 1000 were left out: ")
+
+
+def test_base64_may_have_line_breaks() -> None:
+    lines = encodebytes(png(99, 99)).replace(b"\n", b"\r\n").decode()
+    assert "\n" in lines.strip()
+    assert tool_images._read(lines).width == 99
 
 
 async def test_they_are_deleted_with_the_chat(tab: Tab, upstream: FakeUpstream) -> None:

@@ -81,7 +81,7 @@ class ToolImages:
         return kept
 
     def _store(self, base64: str, position: int) -> tuple[RunImage, str]:
-        picture = _read(base64)
+        picture = read_image(base64)
         if self._bytes + len(picture.data) > MAX_IMAGES_BYTES:
             raise LeftOut(TOO_LARGE)
         self._bytes += len(picture.data)
@@ -107,7 +107,7 @@ def _too_many(first: int, last: int) -> str:
     return REST_LEFT_OUT.format(first, last, TOO_MANY)
 
 
-def _read(base64: str) -> Picture:
+def read_image(base64: str) -> Picture:
     limits = Limits(pixels=settings.CHATAPP_FILE_PIXELS)
     try:
         with TemporaryFile(dir=settings.DATA_DIR) as opened:

@@ -16,6 +16,7 @@ from chatapp.models.files import storage
 from chatapp.realtime.generation import tool_images
 from chatapp.realtime.generation.tool_images import ToolImages
 from chatapp.tools import ToolImage
+from chatapp.upstream.wire.images import MAX_IMAGES
 from tests.documents.files import opened
 from tests.realtime.generation.replies import call, saved
 from tests.support.fake_upstream import MODEL, FakeUpstream, answer, done, finish, role
@@ -142,14 +143,14 @@ async def test_many_images_that_are_left_out_have_one_note(alice: User) -> None:
     images = [ToolImage(number, "") for number in range(1, 1001)]
     kept, notes = await ToolImages(uuid4(), alice.pk).keep(images)
     assert not kept
-    assert len(notes) == tool_images.MAX_IMAGES + 1
+    assert len(notes) == MAX_IMAGES + 1
     assert notes[-1].startswith("[Images 17 to 1000 were left out: ")
 
 
 def test_base64_may_have_line_breaks() -> None:
     lines = encodebytes(png(99, 99)).replace(b"\n", b"\r\n").decode()
     assert "\n" in lines.strip()
-    assert tool_images._read(lines).width == 99
+    assert tool_images.read_image(lines).width == 99
 
 
 async def test_they_are_deleted_with_the_chat(tab: Tab, upstream: FakeUpstream) -> None:

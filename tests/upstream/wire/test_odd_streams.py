@@ -292,7 +292,11 @@ def test_chunks_in_an_envelope_are_read(name: str, split: int) -> None:
 
 def test_an_error_around_an_empty_envelope_fails_the_reply() -> None:
     failure = {"code": 500, "message": "quota exceeded", "success": False}
-    for inner in ({"choices": []}, {"choices": [], "usage": {"prompt_tokens": 1}}):
+    inners: list[dict[str, object]] = [
+        {"choices": []},
+        {"choices": [], "usage": {"prompt_tokens": 1}},
+    ]
+    for inner in inners:
         reply = body(frame({**failure, "data": inner}), done())
         assert reply.error
         assert reply.error.message == "quota exceeded"

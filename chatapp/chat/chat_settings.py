@@ -198,9 +198,10 @@ def _gateway_notes(offered: Mapping[ModelChoice, Upstream]) -> dict[str, str]:
 
 def _allowed_tools(settings: ChatSettings) -> dict[str, ReadableName]:
     """Return how the tools that are always allowed are called, by their names for models."""
-    title_of = shared_registry().title_of
+    titles = shared_registry().titles()
     return {
-        name: readable_name(name, title_of(name)) for name in sorted(settings.allowed_tools or ())
+        name: readable_name(name, titles.get(name, ""))
+        for name in sorted(settings.allowed_tools or ())
     }
 
 

@@ -58,13 +58,20 @@ class ToolRegistry:
     def title_of(self, name: str) -> str:
         """Return the title that a server last gave the tool which models know as `name`, or "".
 
+        Any thread may call this. For many names, look them up in `titles`.
+        """
+        return self.titles().get(name, "")
+
+    def titles(self) -> dict[str, str]:
+        """Return the titles of all listed tools, by their names for models.
+
         Any thread may call this.
         """
+        titles: dict[str, str] = {}
         for source in self._sources.copy().values():
             for tool in source.listing.tools if source.listing else ():
-                if name_for_model(source.settings.name, tool.name) == name:
-                    return tool.title
-        return ""
+                titles.setdefault(name_for_model(source.settings.name, tool.name), tool.title)
+        return titles
 
     async def problems(self) -> list[str]:
         """Return a sentence for each enabled server that currently offers nothing."""

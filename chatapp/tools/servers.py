@@ -96,7 +96,11 @@ class McpServer:
         async with self._request(seconds, *CONSEQUENCES) as timeout:
             latest = asyncio.get_running_loop().time() + max(seconds, LONGEST_SECONDS)
 
+            has_ended = False
+
             async def extend(progress: float, total: float | None, message: str | None) -> None:
+                if has_ended:  # the SDK may pass on a late report
+                    return
                 if not timeout.expired():
                     now = asyncio.get_running_loop().time()
                     timeout.reschedule(min(now + seconds, latest))
@@ -113,6 +117,8 @@ class McpServer:
                 await connection.aclose()
                 client = await self._client()
                 result = await client.call_tool(name, arguments, progress_callback=extend)
+            finally:
+                has_ended = True
         images: list[ToolImage] = []
         text = _text_of(result, images)
         return ToolResult.bounded(

@@ -84,6 +84,7 @@ async def test_the_title_of_a_tool_is_known_once_it_was_listed(
     titles = {tool.name: tool.title for tool in await box.tools()}
     assert titles["files__add"] == box.title_of("files__add") == "Sum of <b>two</b>"
     assert box.title_of("files__echo") == box.title_of("add") == ""
+    assert box.titles() == {name: title for name, title in titles.items() if name != CLOCK.name}
 
 
 async def test_a_person_is_asked_first_unless_a_tool_is_exempt(

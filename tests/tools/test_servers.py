@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from mcp_types import CallToolResult, TextContent
 
 from chatapp.tools import Progress, servers
 from chatapp.tools.servers import McpServer, ServerFailed
@@ -155,6 +156,26 @@ async def test_progress_extends_a_call_up_to_a_bound(
         await server.list_tools()
         failure = await failure_of(server.call("count", {"name": "one"}))
     assert "did not answer within 1 seconds" in failure
+
+
+async def test_progress_after_the_result_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    late: list[Callable[..., Any]] = []
+    reports: list[Progress] = []
+
+    class Client:
+        async def call_tool(self, *_: object, progress_callback: Callable[..., Any]) -> object:
+            late.append(progress_callback)
+            await progress_callback(1, 2, None)
+            return CallToolResult(content=[TextContent(text="found")])
+
+    async def client(_: McpServer) -> Client:
+        return Client()
+
+    monkeypatch.setattr(McpServer, "_client", client)
+    server = McpServer(settings_of(HttpEndpoint("http://files.example/")))
+    assert (await server.call("search", {}, reports.append)).text == "found"
+    await late[0](2, 2, None)
+    assert [one.words for one in reports] == ["1 of 2"]
 
 
 @pytest.mark.parametrize("call", [("fail", {}), ("add", {"a": "one"}), ("no-such-tool", {})])

@@ -7,6 +7,7 @@ from django.forms import BoundField, ModelChoiceField
 from django.utils.http import urlencode
 
 from chatapp.staff.review.filters import FilterForm, tool_in_words
+from chatapp.tools import shared_registry
 
 HIDDEN = {"show", "search"}
 
@@ -30,7 +31,7 @@ def _words(form: FilterForm, bound: BoundField) -> str:
     """Return the value as the form shows it, or as it was typed if it is not valid."""
     field, typed = bound.field, str(bound.data)
     if bound.name == "tool":
-        return tool_in_words(typed)
+        return tool_in_words(typed, shared_registry().title_of(typed))
     if isinstance(field, ModelChoiceField):
         return str(form.cleaned_data.get(bound.name) or typed)
     choices = {str(value): str(words) for value, words in getattr(field, "choices", ())}

@@ -57,15 +57,16 @@ def tools_to_choose() -> dict[str, str]:
     """
     names = called_tools(MOST_TOOLS)
     servers = set(ToolServer.objects.values_list("name", flat=True)) if names else ()
+    titles = shared_registry().titles()
     return {
-        name: tool_in_words(name)
+        name: tool_in_words(name, titles.get(name, ""))
         for name in names
         if name == CLOCK.name or (len(name) <= NAME_LIMIT and name.partition("__")[0] in servers)
     }
 
 
-def tool_in_words(name: str) -> str:
-    tool = readable_name(name, shared_registry().title_of(name))
+def tool_in_words(name: str, title: str) -> str:
+    tool = readable_name(name, title)
     return f"{tool.words} ({tool.server})" if tool.server else tool.words
 
 

@@ -53,6 +53,18 @@ def test_dates_and_percentages_are_readable() -> None:
     assert "| 2030-03-02 | 50% |" in since_1904
 
 
+def test_labels_stay_as_they_are() -> None:
+    labels = CATEGORIES.format(points("1.10", "01067", "2019_20"))
+    plot = f"<c:barChart>{series('Rent', labels, 12345678901.5, 0.1 + 0.2, 7)}</c:barChart>"
+    assert described(plot).endswith("| 1.10 | 12345678901.5 |\n| 01067 | 0.3 |\n| 2019_20 | 7 |")
+
+
+def test_a_time_of_day_is_no_date() -> None:
+    labels = CATEGORIES.format(points("Start"))
+    plot = f"<c:barChart>{series('At', labels, 0.5, code='h:mm')}</c:barChart>"
+    assert described(plot).endswith("| Start | 12:00 |")
+
+
 def test_points_of_scatter_charts_have_both_coordinates() -> None:
     def xy(name: str, x: int) -> str:
         label = f"<c:tx><c:v>{name}</c:v></c:tx>"

@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
@@ -14,6 +14,7 @@ MAX_SERIES = 50
 DATE_FORMAT = re.compile(r"[ymd]", re.IGNORECASE)
 QUOTED = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 EPOCH, EPOCH_1904 = datetime.datetime(1899, 12, 30), datetime.datetime(1904, 1, 1)
+TEXTS = ("strCache", "strLit", "multiLvlStrCache")  # that the file keeps of its data
 MAX_DAYS = 2_900_000  # until the year 9999
 MAX_TITLE_LENGTH = 500
 EMPTY_WORDS = re.compile(r"\s+")
@@ -102,17 +103,28 @@ def _points(source: Element | None, epoch: datetime.datetime) -> dict[int, str]:
         return {}
     found: dict[int, list[str]] = {}
     code = next((each.text or "" for each in descendants(source, "formatCode")), "")
-    for point in descendants(source, "pt"):
+    for point, is_number in _cached_points(source):
         value = child(point, "v")
         own_code = point.get("formatCode", code)
         index = number(point.get("idx", ""), 0, 10**9, -1)
         text = (value.text or "") if value is not None else ""
-        found.setdefault(index, []).append(_formatted(text, own_code, epoch))
+        shown = _format_number(text, own_code, epoch) if is_number else _line(text)
+        found.setdefault(index, []).append(shown)
     # Levels of categories begin with the innermost.
     return {index: " / ".join(reversed(texts)) for index, texts in found.items() if index >= 0}
 
 
-def _formatted(text: str, code: str, epoch: datetime.datetime) -> str:
+def _cached_points(source: Element) -> Iterator[tuple[Element, bool]]:
+    """Yield the points, each with whether it is a number: a label such as 1.10 is none."""
+    texts = [cache for kind in TEXTS for cache in descendants(source, kind)]
+    for cache in texts or [source]:
+        for point in descendants(cache, "pt"):
+            yield point, not texts
+
+
+def _format_number(text: str, code: str, epoch: datetime.datetime) -> str:
+    if "_" in text:  # which only Python takes for a number
+        return _line(text)
     try:
         value = float(text)
     except ValueError:
@@ -120,8 +132,12 @@ def _formatted(text: str, code: str, epoch: datetime.datetime) -> str:
     plain_code = QUOTED.sub("", code)
     if DATE_FORMAT.search(plain_code.replace("General", "")) and 0 < value < MAX_DAYS:
         moment = epoch + datetime.timedelta(days=value)
+        if value < 1:
+            return f"{moment:%H:%M}"
         return moment.date().isoformat() if value == int(value) else f"{moment:%Y-%m-%d %H:%M}"
-    return f"{value * 100:.10g}%" if plain_code.endswith("%") else f"{value:.10g}"
+    if plain_code.endswith("%"):
+        return f"{value * 100:.10g}%"
+    return text if text.isdecimal() else f"{value:.15g}"
 
 
 def _extended(root: Element, chart: Element | None) -> Chart:
@@ -141,7 +157,9 @@ def _dimension(data: Element | None, name: str) -> dict[int, str]:
         descendants(dimension, "pt") if (dimension := child(data, name)) is not None else ()
     ):
         index = number(point.get("idx", ""), 0, 10**9, -1)
-        found.setdefault(index, []).append(_formatted(point.text or "", "", EPOCH))
+        text = point.text or ""
+        shown = _format_number(text, "", EPOCH) if name == "numDim" else _line(text)
+        found.setdefault(index, []).append(shown)
     return {index: " / ".join(reversed(texts)) for index, texts in found.items()}
 
 
@@ -167,7 +185,7 @@ def _cells(row: Element) -> list[str]:
 
 def _cell(cell: Element) -> str:
     if value := attribute(cell, "value"):
-        return "" if value.lower() == "nan" else _formatted(value, "", EPOCH)
+        return "" if value.lower() == "nan" else _format_number(value, "", EPOCH)
     return _line(" ".join("".join(each.itertext()) for each in children(cell, "p")))
 
 

@@ -47,7 +47,7 @@ def _split(content: bytes) -> Iterator[bytes]:
     starts = [
         match
         for match in MAILBOX_LINE.finditer(content)
-        if content[: match.start()].endswith((b"\n\n", b"\n\r\n")) or not match.start()
+        if content.endswith((b"\n\n", b"\n\r\n"), 0, match.start()) or not match.start()
     ]
     ends = [match.start() for match in starts[1:]] + [len(content)]
     for match, end in zip(starts, ends, strict=True):

@@ -306,13 +306,15 @@ class _Writer:
 
 def _joined(blocks: list[str]) -> str:
     """Join paragraphs, and the items of a list without an empty line between them."""
-    text = ""
+    pieces: list[str] = []
+    last_line = ""
     for block in blocks:
-        between = (
-            "\n" if block.startswith("- ") and text.rpartition("\n")[2][:2] == "- " else "\n\n"
-        )
-        text += (between if text else "") + block
-    return text
+        if pieces:
+            are_items = block.startswith("- ") and last_line.startswith("- ")
+            pieces.append("\n" if are_items else "\n\n")
+        pieces.append(block)
+        last_line = block.rpartition("\n")[2]
+    return "".join(pieces)
 
 
 def _from_hex(digits: str) -> bytes:

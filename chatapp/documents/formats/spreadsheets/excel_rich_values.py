@@ -25,6 +25,7 @@ class RichValues:
     def __init__(self, archive: Archive, main: str, pages: IllustratedPages) -> None:
         self._archive, self._main, self._pages = archive, main, pages
         self._values: Sequence[dict[str, str]] | None = None
+        self._pictures: Sequence[str] | None = None  # their names
 
     def write(self, number: str) -> str:
         """Return what a cell with this number shows, or an empty text if it isn't known."""
@@ -62,12 +63,12 @@ class RichValues:
         return [_item(fields, _item(numbers, place) or "") or {} for place in places]
 
     def _find_picture(self, number: str) -> str:
-        part = related(self._archive, self._main, "richValueRel")
-        relation = _item(self._list("richValueRel", "rel"), number)
-        if relation is None:
-            return ""
-        target = relationships(self._archive, part).get(attribute(relation, "id"))
-        return target.target if target else ""
+        if self._pictures is None:
+            part = related(self._archive, self._main, "richValueRel")
+            targets = relationships(self._archive, part) if part else {}
+            found = (targets.get(attribute(one, "id")) for one in self._list("richValueRel", "rel"))
+            self._pictures = [one.target if one else "" for one in found]
+        return _item(self._pictures, number) or ""
 
     def _list(self, kind: str, name: str) -> list[Element]:
         return children(self._root(kind), name)

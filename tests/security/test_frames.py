@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import Group
+from django.template.loader import render_to_string
 from turbohtml import Element, Node, Text
 
 from chatapp.catalogue import Offer
@@ -47,6 +48,7 @@ from chatapp.rendering.fragments.environment import draw
 from chatapp.rendering.fragments.replies import Waiting, waiting_fragment
 from chatapp.rendering.fragments.tool_names import readable_name
 from chatapp.rendering.markdown import block_html
+from chatapp.tools import Tool
 from chatapp.upstream.wire.composer_parameters import Controls
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.model_list import ListedModel
@@ -294,3 +296,11 @@ def test_a_frame_consists_only_of_templates_with_their_swaps(name: str) -> None:
         frames_sent = list(root.children)
         assert {frame.tag for frame in frames_sent if isinstance(frame, Element)} == {"template"}
         assert root.select("[hx-swap-oob]") == frames_sent, payload
+
+
+def test_what_a_tool_server_says_is_inside_hx_ignore() -> None:
+    tool = Tool(MARK, MARK, "files", MARK, {}, asks_first=True, title=MARK)
+    for shown in ({"problem": "", "offered": [tool], "cost": 1}, {"problem": MARK}):
+        html = render_to_string("tool_servers/_tools.html", shown)
+        assert MARK in html
+        assert tags_around_mark(parsed(html)) == set()

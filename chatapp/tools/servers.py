@@ -72,7 +72,7 @@ class McpServer:
         tools: list[OfferedTool] = []
         cursor = None
         async with self._request(LIST_SECONDS):
-            client = await self._client()
+            client = await self.open_client()
             while len(tools) < TOOLS_LIMIT:
                 page = await client.list_tools(cursor=cursor)
                 tools += [
@@ -107,7 +107,7 @@ class McpServer:
                 if report:
                     report(Progress(progress, total, message or ""))
 
-            client = await self._client()
+            client = await self.open_client()
             connection = self.connection
             try:
                 result = await client.call_tool(name, arguments, progress_callback=extend)
@@ -115,7 +115,7 @@ class McpServer:
                 if connection is None or not connection.is_forgotten:
                     raise
                 await connection.aclose()
-                client = await self._client()
+                client = await self.open_client()
                 result = await client.call_tool(name, arguments, progress_callback=extend)
             finally:
                 has_ended = True
@@ -132,7 +132,7 @@ class McpServer:
         if connection:
             await connection.aclose()
 
-    async def _client(self) -> Client:
+    async def open_client(self) -> Client:
         if self._is_closed:
             raise ConnectionFailed("it was removed or its settings were changed")
         if self.connection is None or not self.connection.is_usable:

@@ -9,6 +9,8 @@ from chatapp.api import large_bodies
 from chatapp.api.large_bodies import BODIES_AT_ONCE, CHECKED_AT_ONCE, LargeBodies, max_bytes
 from chatapp.api.responses import ApiError
 
+pytestmark = pytest.mark.django_db
+
 RIGHT, WRONG = "Bearer right-{}", "Bearer wrong"
 
 

@@ -245,7 +245,7 @@ def test_pages_of_a_scan_that_are_left_out_are_named(read: Reader) -> None:
 
 def test_what_a_scan_leaves_out_is_counted_in_the_mail(monkeypatch: pytest.MonkeyPatch) -> None:
     scan = Scan("application/pdf", "PDF", (), 1, (LeftOut("attachment", 2),))
-    monkeypatch.setattr(attachments, "_read", lambda *_: scan)
+    monkeypatch.setattr(attachments, "read_result", lambda *_: scan)
     pages = IllustratedPages(Limits())
     assert attachments.read(b"x", "a.pdf", Limits(), pages) == ("PDF", "[Page 1 is left out]")
     assert pages.left_out == (LeftOut("page", 1), LeftOut("attachment", 2))

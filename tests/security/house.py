@@ -290,6 +290,7 @@ def attach_files(conversation: Conversation, prompt: Message) -> dict[str, UUID]
     )
     contents[0].thumbnail = StoredFile.store(b"thumbnail of " + PRIVATE[5].encode(), owner)
     contents[1].text, contents[1].page_ends = PRIVATE[5], [len(PRIVATE[5])]
+    contents[2].page_ends = [0]
     for content in contents:
         content.save()
     PageImage.objects.create(

@@ -171,7 +171,7 @@ async def test_progress_after_the_result_is_ignored(monkeypatch: pytest.MonkeyPa
     async def client(_: McpServer) -> Client:
         return Client()
 
-    monkeypatch.setattr(McpServer, "_client", client)
+    monkeypatch.setattr(McpServer, "open_client", client)
     server = McpServer(settings_of(HttpEndpoint("http://files.example/")))
     assert (await server.call("search", {}, reports.append)).text == "found"
     await late[0](2, 2, None)

@@ -25,7 +25,7 @@ def read(content: bytes, name: str, limits: Limits, pages: IllustratedPages) -> 
 
     Raises `Unreadable` if the file is not read.
     """
-    result = _read(content, name, limits, pages.room)
+    result = read_result(content, name, limits, pages.room)
     match result:
         case Document():
             return result.kind, pages.include(result)
@@ -51,7 +51,7 @@ def _include_scan(scan: Scan, name: str, pages: IllustratedPages) -> str:
     return "\n".join(lines)
 
 
-def _read(content: bytes, name: str, limits: Limits, room: int) -> Result:
+def read_result(content: bytes, name: str, limits: Limits, room: int) -> Result:
     if not content:
         raise refusals.empty()
     module = import_module(detection.module_for(content[: detection.HEAD_BYTES]))

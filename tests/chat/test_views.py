@@ -1,5 +1,6 @@
 """Pages of the chat: who may see them, and what they show."""
 
+from math import inf
 from typing import Any
 from uuid import uuid4
 
@@ -17,6 +18,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
+from chatapp.models.billing import prices
 from chatapp.models.platform.upstreams import DEMO
 from tests.support.fake_upstream import FakeUpstream, Pause, Script
 from tests.support.page import parse
@@ -81,6 +83,7 @@ async def test_a_page_compiles_its_sql_only_once(
         built.append(self.query.model)
         return build(self, *options, **more)
 
+    monkeypatch.setattr(prices, "FRESH_SECONDS", inf)  # or they are read again between the two
     for path in ("/", conversation.get_absolute_url()):
         assert (await alices.get(path)).status_code == 200
         with monkeypatch.context() as patched:

@@ -129,6 +129,10 @@ class Catalogue:
             await _until_done(unknown, PAGE_SECONDS)
         return [self._offer(upstream) for upstream in upstreams]
 
+    async def until_heard(self) -> None:
+        """Wait until what follows from changed lists, such as new prices, is stored."""
+        await asyncio.gather(*self._callbacks)
+
     def known_offers(self, upstreams: Collection[Upstream]) -> list[Offer] | None:
         """Return what `offers()` would without a request; None if it would make one.
 

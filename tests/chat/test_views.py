@@ -20,6 +20,7 @@ from chatapp.models import (
 )
 from chatapp.models.billing import prices
 from chatapp.models.platform.upstreams import DEMO
+from chatapp.realtime.worker import worker
 from tests.support.fake_upstream import FakeUpstream, Pause, Script
 from tests.support.page import parse
 from tests.support.stored import end, reply_of
@@ -84,6 +85,8 @@ async def test_a_page_compiles_its_sql_only_once(
         return build(self, *options, **more)
 
     monkeypatch.setattr(prices, "FRESH_SECONDS", inf)  # or they are read again between the two
+    await worker().catalogue.offers(wait_for_all=True)
+    await worker().catalogue.until_heard()  # or a new list makes the pages read them again
     for path in ("/", conversation.get_absolute_url()):
         assert (await alices.get(path)).status_code == 200
         with monkeypatch.context() as patched:

@@ -4,12 +4,18 @@ It implements those of htmx's out-of-band swaps that our frames use, so that a t
 person would read after any sequence of frames. The browser tests do the same with htmx itself.
 """
 
+import re
 from collections.abc import Iterator, MutableMapping
 
 import turbohtml
 from turbohtml import Node
 
 from tests.support import dom
+
+
+def has_word(page: str, word: str) -> bool:
+    """Whether the source of a page has a word. The letters of its random tokens are none."""
+    return re.search(rf"\b{re.escape(word)}\b", page) is not None
 
 
 class Attributes(MutableMapping[str, str]):

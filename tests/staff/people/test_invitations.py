@@ -368,7 +368,7 @@ def test_emailed_links_use_the_configured_origin_not_the_request_host(
     invited, reset = (str(one.body) for one in mail.outbox)
     assert "https://chat.example.org/invitation/" in invited
     assert "https://chat.example.org/accounts/password/new/" in reset
-    assert "9999" not in invited + reset
+    assert ":9999" not in invited + reset
 
 
 # Addresses that an account had

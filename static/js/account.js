@@ -9,7 +9,7 @@ const account = document.querySelector("meta[name=account]")?.content; // only t
 
 const keyOf = (name) => `${PREFIX}${account}:${name}`;
 
-export const kept = (name) => localStorage.getItem(keyOf(name));
+export const readKept = (name) => localStorage.getItem(keyOf(name));
 
 export function names() {
   const ours = Object.keys(localStorage).filter((key) => key.startsWith(keyOf("")));

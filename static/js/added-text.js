@@ -10,7 +10,7 @@ const decoder = document.createElement("template");
 let waiting = []; // [{selector, escaped}] in order of arrival
 
 // Queues a frame's text until `write`. Returns whether the frame only adds text.
-export function keep(frame) {
+export function queue(frame) {
   const [, selector, escaped] = ADDED.exec(frame) ?? [];
   if (!selector) return false;
   const last = waiting.at(-1);
@@ -21,7 +21,7 @@ export function keep(frame) {
 
 export function write() {
   for (const { selector, escaped } of waiting.splice(0)) {
-    add(document.querySelector(selector), escaped.includes("&") ? decoded(escaped) : escaped);
+    add(document.querySelector(selector), escaped.includes("&") ? decode(escaped) : escaped);
   }
 }
 
@@ -31,7 +31,7 @@ function add(element, text) {
   else element?.append(text);
 }
 
-function decoded(escaped) {
+function decode(escaped) {
   decoder.innerHTML = escaped;
   return decoder.content.textContent;
 }

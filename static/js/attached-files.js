@@ -1,6 +1,6 @@
 // What people do with files in a draft, loaded once there are any.
 
-import { chips, drawn, nameOf, refresh } from "./attachments.js";
+import { chips, untilDrawn, nameOf, refresh } from "./attachments.js";
 import "./chip-actions.js";
 import "./chip-announcements.js";
 import "./file-texts.js";
@@ -16,23 +16,23 @@ const MOST_NAMES = 10; // of refused files that are listed
 export async function upload(files, arriving) {
   const refusals = new Map(); // sentence → names
   for (const file of files) {
-    const [id, refusal] = await begin(file, { conversation: arriving.conversation, resumed: stopped(file) });
+    const [id, refusal] = await begin(file, { conversation: arriving.conversation, resumed: findInterrupted(file) });
     arriving.count -= 1;
     if (!id) refusals.set(refusal, [...(refusals.get(refusal) ?? []), `“${file.name}”`]);
     refresh();
   }
-  await drawn();
-  if (refusals.size) say([...refusals].map(([why, names]) => `${listed(names)}: ${why}`).join(" "));
+  await untilDrawn();
+  if (refusals.size) say([...refusals].map(([why, names]) => `${listNames(names)}: ${why}`).join(" "));
   return !refusals.size;
 }
 
 // The id of an upload of this file that no tab runs any more. The server compares the names.
-function stopped({ name, size }) {
+function findInterrupted({ name, size }) {
   const same = chips().filter(({ dataset }) => "orphan" in dataset && dataset.size === `${size}`);
   return (same.find((chip) => nameOf(chip) === name) ?? same[0])?.dataset.file ?? "";
 }
 
-const listed = (names) =>
+const listNames = (names) =>
   names.length > MOST_NAMES
     ? `${names.slice(0, MOST_NAMES - 1).join(", ")} and ${names.length - MOST_NAMES + 1} more`
     : names.join(", ");

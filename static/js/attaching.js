@@ -3,7 +3,7 @@
 // page would freeze.
 
 import { extras } from "./attachments.js";
-import { box, fill, joined } from "./message-box.js";
+import { box, fill, joinParagraphs } from "./message-box.js";
 import { say } from "./page.js";
 import { arrive } from "./waiting.js";
 
@@ -28,7 +28,7 @@ async function attach(files) {
 
 async function attachText(text) {
   const isAttached = await attach([new File([text], "Pasted text.txt", { type: "text/plain" })]);
-  if (!isAttached) fill(joined(box().value, text)); // so that it is not lost
+  if (!isAttached) fill(joinParagraphs(box().value, text)); // so that it is not lost
 }
 
 document.addEventListener("click", ({ target }) => {

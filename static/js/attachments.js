@@ -19,7 +19,7 @@ export const refresh = () => htmx.trigger(document.getElementById("draft-files")
 let awaiting = []; // {isAsked, resolve}
 
 // Resolves when what the draft has by now is drawn.
-export function drawn() {
+export function untilDrawn() {
   return new Promise((resolve) => {
     awaiting.push({ isAsked: false, resolve });
     refresh();

@@ -2,7 +2,7 @@
 
 const SIDE = 256; // pixels
 
-async function squared(file) {
+async function cutSquare(file) {
   const image = await createImageBitmap(file);
   const side = Math.min(image.width, image.height);
   const canvas = new OffscreenCanvas(SIDE, SIDE);
@@ -16,7 +16,7 @@ document.addEventListener("change", async ({ target }) => {
   if (!target.matches("[data-avatar]") || !target.files.length) return;
   try {
     const small = new DataTransfer();
-    small.items.add(await squared(target.files[0]));
+    small.items.add(await cutSquare(target.files[0]));
     target.files = small.files;
   } catch {
     // The browser can't decode it: the server says what it thinks of it.

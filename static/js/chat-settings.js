@@ -4,7 +4,7 @@
 // stored, its own panel takes its place, which saves itself. It follows what is chosen at the composer and
 // saved in other tabs; while one types into it, only the composer's controls.
 
-import { moveToPanel, touched } from "./draft-settings.js";
+import { moveToPanel, markTouched } from "./draft-settings.js";
 import { fetchDialog } from "./fetched-dialogs.js";
 import { conversation } from "./page.js";
 import { follow, lead, refresh } from "./panel-models.js";
@@ -80,7 +80,7 @@ document.addEventListener("input", ({ target }) => {
   panel().dataset.unsaved = "";
   if (conversation()) return;
   lead();
-  touched();
+  markTouched();
 });
 
 document.addEventListener("htmx:after:settle", ({ target }) => {

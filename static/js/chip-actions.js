@@ -43,7 +43,7 @@ function choosePages(chip, { choosesPages: range }) {
   pages.select();
 }
 
-async function take(chip, request) {
+async function runAction(chip, request) {
   const problem = await request;
   say(problem && `“${nameOf(chip)}”: ${problem}`);
   refresh();
@@ -56,13 +56,13 @@ export function removeChip(chip) {
   const all = chips().sort((a, b) => isFailed(b) - isFailed(a)); // as they are shown
   const next = all[all.indexOf(chip) + 1] ?? all[all.indexOf(chip) - 1];
   if (chip.contains(document.activeElement)) (next?.querySelector("[data-removes]") ?? box()).focus();
-  return take(chip, remove(chip.dataset.file));
+  return runAction(chip, remove(chip.dataset.file));
 }
 
 function retry(chip) {
   const { file: id } = chip.dataset;
   if (uploads.has(id)) start(id);
-  else take(chip, post(`/files/${id}/retry/`));
+  else runAction(chip, post(`/files/${id}/retry/`));
 }
 
 document.addEventListener("click", ({ target }) => {

@@ -8,28 +8,28 @@ const SAID = { added: "attached", ready: "ready to be sent", failed: "failed" };
 const place = () => document.getElementById("draft-files"); // another element in another chat
 const states = () => new Map(chips().map(({ dataset }) => [dataset.file, dataset.state]));
 
-let known = states(); // by id
-let knownIn = place();
+let lastStates = states(); // by id
+let lastPlace = place();
 
 function compare() {
-  if (place() === knownIn) tell();
-  known = states();
-  knownIn = place();
+  if (place() === lastPlace) tell();
+  lastStates = states();
+  lastPlace = place();
 }
 
 function tell() {
-  const said = Object.entries(SAID).map(([news, words]) => {
+  const sentences = Object.entries(SAID).map(([news, words]) => {
     const those = chips().filter((chip) => newsOf(chip) === news);
     if (those.length > 3) return `${those.length} files ${words}.`;
     return those.map((chip) => `${nameOf(chip)} ${words}. ${problemOf(chip)}`.trim()).join(" ");
   });
-  const text = said.filter(Boolean).join(" ");
+  const text = sentences.filter(Boolean).join(" ");
   if (text) announce(text);
 }
 
 function newsOf({ dataset: { file, state } }) {
-  if (!known.has(file)) return "added";
-  return known.get(file) === state ? "" : state;
+  if (!lastStates.has(file)) return "added";
+  return lastStates.get(file) === state ? "" : state;
 }
 
 const problemOf = (chip) =>

@@ -6,12 +6,12 @@ import { streaming } from "./page.js";
 
 const COMMANDS = ["stop", "allow", "always_allow", "deny"];
 
-let kept = []; // [{message, replies}]: messages as sent, with the ids of the replies they apply to
+let waitingCommands = []; // [{message, replies}]: messages as sent, with the ids of the replies they apply to
 
 function ofTheRunning() {
   const running = streaming();
-  kept = kept.filter(({ replies }) => replies.some((reply) => running.includes(reply)));
-  return kept.map(({ message }) => message);
+  waitingCommands = waitingCommands.filter(({ replies }) => replies.some((reply) => running.includes(reply)));
+  return waitingCommands.map(({ message }) => message);
 }
 
 export const isStopKept = () => ofTheRunning().some(({ values }) => values.action === "stop");
@@ -22,7 +22,7 @@ document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { messag
   const replies = values.reply ? [values.reply] : streaming();
   if (replies.length === 1) [values.reply] = replies;
   ofTheRunning();
-  kept.push({ message, replies });
+  waitingCommands.push({ message, replies });
 });
 
 document.addEventListener("htmx:ws:after:connection", () => ofTheRunning().forEach(sendAgain));

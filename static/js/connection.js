@@ -7,7 +7,7 @@ import { refresh } from "./conversation-list.js";
 import {
   beforeConnecting, giveUp, isOpen, openAgainIn, openedUrl, reopen, send, takesMessages,
 } from "./htmx-socket.js";
-import { CLOSE, shown } from "./page.js";
+import { CLOSE, shownState } from "./page.js";
 import { isSignedIn } from "./session.js";
 
 const ENDS = { [CLOSE.DEACTIVATED]: "deactivated", [CLOSE.TOO_MANY_TABS]: "too-many" };
@@ -28,14 +28,14 @@ function enter(state, triesIn = 0, isSure = false) {
 enter("opening");
 
 function url() {
-  const asked = shown();
-  const query = asked.conversation ? `?${new URLSearchParams(asked)}` : "";
+  const current = shownState();
+  const query = current.conversation ? `?${new URLSearchParams(current)}` : "";
   return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/${query}`;
 }
 
 // Requests what is new in the shown conversation.
 export function watch() {
-  if (isOpen()) send({ action: "watch", ...shown() });
+  if (isOpen()) send({ action: "watch", ...shownState() });
 }
 
 document.addEventListener("chat:shown", watch);
@@ -88,13 +88,13 @@ async function askWhetherSignedIn(goOn = () => {}) {
   else goOn();
 }
 
-function lookAgain() {
+function reconnectIfDue() {
   if (document.hidden || isOpen() || document.readyState !== "complete") return;
   if (hasEnded()) enter("opening"); // they may have signed in meanwhile
   comeBack();
 }
 
-document.addEventListener("visibilitychange", lookAgain);
-addEventListener("pageshow", lookAgain);
-addEventListener("online", lookAgain);
+document.addEventListener("visibilitychange", reconnectIfDue);
+addEventListener("pageshow", reconnectIfDue);
+addEventListener("online", reconnectIfDue);
 addEventListener("offline", () => isOpen() && lose());

@@ -1,18 +1,18 @@
 // The details of the meter: what fills the model's context, in tokens, as an estimate.
 
 import { figures, model } from "./context-meter.js";
-import { grouped } from "./message-box.js";
+import { groupDigits } from "./message-box.js";
 
 const GAP = 8; // px above the meter
 
 // Two significant digits.
 export function about(count) {
   const step = 10 ** Math.max(`${Math.round(count)}`.length - 2, 0);
-  return grouped(Math.round(count / step) * step);
+  return groupDigits(Math.round(count / step) * step);
 }
 
 export function fill(details, meter) {
-  const found = figures();
+  const amounts = figures();
   const { left, right, top } = meter.getBoundingClientRect();
   const { clientWidth: width, clientHeight: height } = document.documentElement;
   const isLeft = left < width / 2;
@@ -20,9 +20,9 @@ export function fill(details, meter) {
     `auto ${isLeft ? "auto" : `${width - right}px`} ${height - top + GAP}px ${isLeft ? `${left}px` : "auto"}`;
   details.querySelector("bdi").textContent = model()?.text.trim() ?? "";
   details.querySelector("[data-of]").textContent =
-    `About ${about(found.prompt + found.answer)} of ${grouped(found.most)} tokens`;
+    `About ${about(amounts.prompt + amounts.answer)} of ${groupDigits(amounts.most)} tokens`;
   for (const part of details.querySelectorAll("[data-part]")) {
-    const count = found[part.dataset.part];
+    const count = amounts[part.dataset.part];
     part.textContent = about(count);
     part.parentElement.hidden = !count;
   }

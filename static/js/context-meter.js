@@ -16,7 +16,7 @@ const state = () => document.getElementById("composer-state");
 const select = () => document.getElementById("model");
 export const model = () => select()?.selectedOptions[0];
 
-let known = { used: 0, system: 0, tools: 0, presetFiles: 0, perToken: CHARACTERS_PER_TOKEN, files: 0, answer: 0, most: 0 };
+let readings = { used: 0, system: 0, tools: 0, presetFiles: 0, perToken: CHARACTERS_PER_TOKEN, files: 0, answer: 0, most: 0 };
 let percent = null;
 
 const last = (attribute) => Number([...document.querySelectorAll(
@@ -31,9 +31,9 @@ function read() {
   const [system, wanted] = ofModels[select()?.value] ?? ofModels[""];
   const perToken = last("data-per-token") || CHARACTERS_PER_TOKEN;
   const used = state()?.dataset.used ?? last("data-context");
-  known = {
+  readings = {
     perToken,
-    used: isStreaming() ? known.used : Number(used),
+    used: isStreaming() ? readings.used : Number(used),
     system: Math.ceil(system / perToken),
     tools: Number(tools ?? 0),
     presetFiles: Number(meter().dataset.presetFiles),
@@ -47,7 +47,7 @@ function read() {
 
 // In tokens. `used` has the system prompt, the tools and the preset's files, once there is a reply.
 export function figures() {
-  const { used, system, tools, presetFiles, files, answer, most, perToken } = known;
+  const { used, system, tools, presetFiles, files, answer, most, perToken } = readings;
   const text = Math.ceil(box().textLength / perToken);
   const always = system + tools + presetFiles;
   const before = Math.max(used, always);
@@ -56,13 +56,13 @@ export function figures() {
 }
 
 // In percent; 0 if the size of the context is not known.
-export function filled() {
+export function findPercent() {
   const { prompt, answer, most } = figures();
   return most ? Math.round((100 * (prompt + answer)) / most) : 0;
 }
 
 function draw() {
-  const share = filled();
+  const share = findPercent();
   if (share === percent) return;
   percent = share;
   const button = meter();

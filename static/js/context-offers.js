@@ -2,7 +2,7 @@
 // there and below a refused reply that need a model to be chosen first. Nothing happens by itself.
 
 import { announce } from "./announcements.js";
-import { filled, model } from "./context-meter.js";
+import { findPercent, model } from "./context-meter.js";
 import { focusBox } from "./message-box.js";
 import { askForModel } from "./model-opener.js";
 import { conversation } from "./page.js";
@@ -13,7 +13,7 @@ const NEAR = 80; // percent
 const note = () => document.getElementById("context-note");
 const select = () => document.getElementById("model");
 
-let asked = null; // {by, isNew}, for the message that is about to be sent
+let pendingChoice = null; // {by, isNew}, for the message that is about to be sent
 let isAwaited = false; // whether a redraw follows from an action of this tab
 
 // Not imported from model-list.js, which other pages load without this page's bundle.
@@ -23,7 +23,7 @@ function choose(value) {
 }
 
 function show() {
-  const percent = filled();
+  const percent = findPercent();
   const isNear = percent >= NEAR && conversation() !== "";
   const name = model()?.text.trim() ?? "";
   const text = percent > 100
@@ -44,15 +44,15 @@ document.addEventListener("click", ({ target }) => {
     return;
   }
   askForModel(button, select().value, (by) => {
-    asked = { by, isNew: button.dataset.summarise === "new" };
+    pendingChoice = { by, isNew: button.dataset.summarise === "new" };
     document.getElementById("summarise-with").click();
   });
 });
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { message: { values } } }) => {
-  if (values.action === "summarise" && asked) {
-    Object.assign(values, { by: asked.by }, asked.isNew ? { new: "on" } : {});
-    asked = null;
+  if (values.action === "summarise" && pendingChoice) {
+    Object.assign(values, { by: pendingChoice.by }, pendingChoice.isNew ? { new: "on" } : {});
+    pendingChoice = null;
   }
   isAwaited ||= ["leave_out", "send_again", "edit_summary"].includes(values.action);
 });

@@ -2,7 +2,7 @@
 // model has them. A choice holds from the next message on: a new chat sends it with that, another at once.
 
 import { model } from "./context-meter.js";
-import { TOOLS, touched } from "./draft-settings.js";
+import { TOOLS, markTouched } from "./draft-settings.js";
 import { conversation } from "./page.js";
 
 const FIXED = "Your administrator has fixed this for the model";
@@ -60,7 +60,7 @@ function choose(name, value) {
 
 // Stores what this field of the state says now, at once or with the first prompt.
 export function keep(name) {
-  touched();
+  markTouched();
   if (!conversation()) return;
   byId("choose").setAttribute("hx-include", `#composer-state [name=conversation], #settings-state [name=${name}]`);
   byId("choose").click();
@@ -69,8 +69,8 @@ export function keep(name) {
 document.addEventListener("click", ({ target }) => {
   const button = target.closest?.("#web-search");
   if (!button) return;
-  const wanted = button.getAttribute("aria-pressed") === "true" ? "off" : "on";
-  choose("web_search", wanted === (model().dataset.searches || "off") ? "" : wanted);
+  const nextValue = button.getAttribute("aria-pressed") === "true" ? "off" : "on";
+  choose("web_search", nextValue === (model().dataset.searches || "off") ? "" : nextValue);
 });
 document.addEventListener("change", ({ target }) => {
   if (target.id === "effort") choose("reasoning_effort", target.value);

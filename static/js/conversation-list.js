@@ -5,21 +5,21 @@
 
 import { show } from "./sidebar.js";
 
-let wanted = null; // the folder that was requested and is not drawn yet
+let requestedFolder = null; // the folder that was requested and is not drawn yet
 
 const lists = () => document.getElementById("lists");
-const filed = () => document.getElementById("project-chats");
+const projectList = () => document.getElementById("project-chats");
 export const folder = () => document.getElementById("conversation-lists").dataset.folder;
 
 // The folder of a row, and the project whose page it is on.
 export const folderOf = (row) => (row?.closest("#project-chats") ? "" : folder()) || "list";
 export const projectOf = (row) => row.closest("[data-project-page]")?.dataset.projectPage ?? "";
 
-export function refresh(asked = wanted ?? folder()) {
+export function refresh(folderName = requestedFolder ?? folder()) {
   if (document.querySelector(".renaming")) return; // the end of renaming refreshes again
-  wanted = asked;
-  ask(lists(), { folder: asked, ...(asked === folder() ? place(lists()) : {}) });
-  if (filed()) ask(filed(), { project: projectOf(filed()), ...place(filed()) });
+  requestedFolder = folderName;
+  ask(lists(), { folder: folderName, ...(folderName === folder() ? place(lists()) : {}) });
+  if (projectList()) ask(projectList(), { project: projectOf(projectList()), ...place(projectList()) });
 }
 
 function ask(list, values) {
@@ -35,8 +35,8 @@ function place(list) {
 }
 
 // A moved row is in one list only: when one list draws it, it is removed from the other.
-function dropTwins(drawn) {
-  const other = drawn === filed() ? lists() : filed();
+function removeTwins(drawn) {
+  const other = drawn === projectList() ? lists() : projectList();
   for (const row of drawn.querySelectorAll(".conversation")) {
     other?.querySelector(`#${CSS.escape(row.id)}`)?.remove();
   }
@@ -57,8 +57,8 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 });
 
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
-  if (folder() === wanted) wanted = null;
-  if (ctx.sourceElement?.matches("#lists, #project-chats")) dropTwins(ctx.sourceElement);
+  if (folder() === requestedFolder) requestedFolder = null;
+  if (ctx.sourceElement?.matches("#lists, #project-chats")) removeTwins(ctx.sourceElement);
 });
 
 document.addEventListener("visibilitychange", () => {

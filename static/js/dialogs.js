@@ -11,19 +11,19 @@ const isWrittenIn = (target) => target.matches?.("input, textarea, select, [cont
 // Closes the menu first: on closing, the focus returns to where it was, not to a hidden menu item.
 export async function open(id) {
   closeMenu();
-  if (awaited.has(id)) return;
-  if (!document.getElementById(id)) await fetched(id);
+  if (loadingIds.has(id)) return;
+  if (!document.getElementById(id)) await fetchById(id);
   const dialog = document.getElementById(id);
   if (!dialog) tell("This couldn't be loaded. Try again in a moment.");
   else if (!document.querySelector(":modal")) dialog.showModal();
 }
 
-const awaited = new Set(); // ids
+const loadingIds = new Set(); // ids
 
-async function fetched(id) {
-  awaited.add(id);
+async function fetchById(id) {
+  loadingIds.add(id);
   const { from } = document.querySelector(`[data-opens="${id}"]${OURS}`).dataset;
-  await htmx.ajax("GET", from, { target: "body", swap: "beforeend" }).finally(() => awaited.delete(id));
+  await htmx.ajax("GET", from, { target: "body", swap: "beforeend" }).finally(() => loadingIds.delete(id));
 }
 
 document.addEventListener("click", ({ target }) => {

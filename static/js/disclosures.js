@@ -2,11 +2,11 @@
 
 import { swapsOf } from "./htmx-socket.js";
 
-const touched = new WeakSet(); // those that the reader opened or closed
+const handledByReader = new WeakSet(); // those that the reader opened or closed
 
 document.addEventListener("click", ({ target }) => {
   const summary = target.closest?.(".prose summary");
-  if (summary) touched.add(summary.parentElement);
+  if (summary) handledByReader.add(summary.parentElement);
 });
 
 document.addEventListener("htmx:before:swap", (event) => {
@@ -14,9 +14,9 @@ document.addEventListener("htmx:before:swap", (event) => {
     if (!isOuter || !target.matches?.(".prose .block")) continue;
     const drawn = fragment.querySelectorAll("details");
     target.querySelectorAll("details").forEach((former, index) => {
-      if (!touched.has(former) || !drawn[index]) return;
+      if (!handledByReader.has(former) || !drawn[index]) return;
       drawn[index].open = former.open;
-      touched.add(drawn[index]);
+      handledByReader.add(drawn[index]);
     });
   }
 });

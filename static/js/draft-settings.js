@@ -39,7 +39,7 @@ function write(values) {
   for (const [name, value] of Object.entries(values)) {
     if (isReadable || name === TOOLS) set(name, value);
   }
-  touched();
+  markTouched();
 }
 
 // Sets a field, adding a hidden one if it is not there.
@@ -51,7 +51,7 @@ export function set(name, value) {
 }
 
 // Fires `chat:chosen` on the document: what is set has changed.
-export function touched() {
+export function markTouched() {
   if (!conversation()) holder().dataset.touched = "";
   document.dispatchEvent(new Event("chat:chosen"));
 }

@@ -3,10 +3,10 @@
 // shows the conversation. A lock, released with its page, says whether a tab is still open. (Browsers
 // only have locks in secure contexts; elsewhere, other tabs' drafts are taken too.)
 
-import { keep, kept, names } from "./account.js";
+import { keep, readKept, names } from "./account.js";
 import { draftSettings, takeSettings } from "./draft-settings.js";
 import { newId } from "./ids.js";
-import { box, fillAbove, joined } from "./message-box.js";
+import { box, fillAbove, joinParagraphs } from "./message-box.js";
 import { conversation } from "./page.js";
 import { bubbleOf } from "./pending-bubble.js";
 import { putBack, unanswered } from "./prompt.js";
@@ -45,24 +45,24 @@ function restore() {
   begin();
   const ours = names().filter((one) => one === kind() || one.startsWith(`${kind()}:`));
   for (const one of ours) {
-    if (one === mine || !navigator.locks) take(one);
-    else takeIfLeft(one);
+    if (one === mine || !navigator.locks) restoreDraft(one);
+    else restoreIfLeft(one);
   }
   keepDraft();
 }
 
-function takeIfLeft(other) {
+function restoreIfLeft(other) {
   const now = name;
   navigator.locks.request(other, { ifAvailable: true }, (lock) => {
-    if (lock && name === now) take(other);
+    if (lock && name === now) restoreDraft(other);
   });
 }
 
-function take(other) {
-  const { text, pasted, sent, sentEdit, edit: edited, settings } = JSON.parse(kept(other) ?? "{}");
+function restoreDraft(other) {
+  const { text, pasted, sent, sentEdit, edit: edited, settings } = JSON.parse(readKept(other) ?? "{}");
   const isLost = sent && !bubbleOf(sent[0]);
-  fillAbove(joined(text, pasted)); // version 0.5 kept a long paste apart
-  if (isLost) putBack(sent[0], joined(...sent.slice(1)), edited ? "" : sentEdit);
+  fillAbove(joinParagraphs(text, pasted)); // version 0.5 kept a long paste apart
+  if (isLost) putBack(sent[0], joinParagraphs(...sent.slice(1)), edited ? "" : sentEdit);
   if (edited) editAgain(...edited);
   takeSettings(settings);
   keepDraft();
@@ -85,4 +85,4 @@ document.addEventListener("chat:named", () => {
   begin();
   keepDraft();
 });
-addEventListener("pagehide", () => kept(name) && sessionStorage.setItem(RELOADED, name));
+addEventListener("pagehide", () => readKept(name) && sessionStorage.setItem(RELOADED, name));

@@ -7,28 +7,28 @@ import { OURS } from "./untrusted-html.js";
 import { change, choose } from "./conversation-actions.js";
 import { selection } from "./selecting.js";
 
-let dragged = null; // the project that they come from, or "" for the list
+let draggedFrom = null; // the project that they come from, or "" for the list
 
 document.addEventListener("dragstart", ({ target, dataTransfer }) => {
   const row = target.closest?.(`.conversation${OURS}`);
   if (!row || !row.querySelector("a")) return;
-  dragged = projectOf(row);
+  draggedFrom = projectOf(row);
   const many = selection();
-  choose(many.has(row.dataset.id) ? many : new Map([[row.dataset.id, dragged]]));
+  choose(many.has(row.dataset.id) ? many : new Map([[row.dataset.id, draggedFrom]]));
   dataTransfer.effectAllowed = "copyMove";
 });
 
 document.addEventListener("dragend", () => {
-  dragged = null;
+  draggedFrom = null;
   mark(null);
 });
 
 // Returns the drop target under the pointer: a project or the main list.
 function placeAt(target) {
-  if (dragged === null) return null;
+  if (draggedFrom === null) return null;
   const project = target.closest?.("[data-project]");
-  const list = dragged && !folder() ? target.closest?.("#conversations") : null;
-  return project && project.dataset.project !== dragged ? project : list;
+  const list = draggedFrom && !folder() ? target.closest?.("#conversations") : null;
+  return project && project.dataset.project !== draggedFrom ? project : list;
 }
 
 function mark(place) {

@@ -2,7 +2,7 @@
 // multiple of the time that such a frame takes, so that typing and scrolling stay fast on a slow
 // machine. On a typical one the wait is shorter than the time between two tokens.
 
-import { keep, write } from "./added-text.js";
+import { queue, write } from "./added-text.js";
 
 const REST = 10; // multiple of a frame's duration, the frame included
 const MAX_LENGTH = 100; // ms
@@ -10,13 +10,13 @@ const TOGETHER = 8; // ms: updates this close are in the same frame
 const MEASURED = 10; // every n-th write is measured
 
 let writes = 0;
-let rest = 0; // ms
+let pauseMs = 0; // ms
 let shownAt = -Infinity;
 let isTimed = false; // a timer will write what is queued
 
 document.addEventListener("htmx:ws:before:message:incoming", (event) => {
   const { message, waitUntil } = event.detail;
-  if (keep(message.data)) {
+  if (queue(message.data)) {
     event.preventDefault();
     writeInTime();
   } else {
@@ -31,7 +31,7 @@ document.addEventListener("htmx:before:swap", show);
 // A hidden page draws nothing, and its timers are throttled.
 function wait() {
   const since = performance.now() - shownAt;
-  return since < TOGETHER || document.hidden ? 0 : rest - since;
+  return since < TOGETHER || document.hidden ? 0 : pauseMs - since;
 }
 
 function writeInTime() {
@@ -63,7 +63,7 @@ function measure(startedAt) {
     const beganAt = performance.now();
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
-      rest = Math.min(MAX_LENGTH, REST * (written + performance.now() - beganAt));
+      pauseMs = Math.min(MAX_LENGTH, REST * (written + performance.now() - beganAt));
     };
     port2.postMessage(null);
   });

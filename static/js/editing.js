@@ -11,26 +11,26 @@ import { sends } from "./send-by.js";
 
 const FAILED = "The prompt's text couldn't be loaded. Try again in a moment.";
 // {prompt, text, attached}: the prompt's id, its text as edited so far, and the ids of the files to keep.
-let edited = null;
+let editedPrompt = null;
 
 const placeOf = (prompt) => document.getElementById(`m-${prompt}`);
-const changed = () => document.dispatchEvent(new Event("chat:typed"));
+const announceTyping = () => document.dispatchEvent(new Event("chat:typed"));
 
 // Opens the editor. Without the prompt on the page, the text goes to the message box.
 export function resume(prompt, text, attached, takesFocus = true) {
   close();
   const place = placeOf(prompt);
   if (!place) return fillAbove(text);
-  edited = { prompt, text, attached };
+  editedPrompt = { prompt, text, attached };
   draw(place, prompt, text, attached);
   if (takesFocus) field().focus();
-  changed();
+  announceTyping();
 }
 
 function close() {
   editor()?.remove();
-  edited = null;
-  changed();
+  editedPrompt = null;
+  announceTyping();
 }
 
 async function begin({ edit: prompt, text: address }) {
@@ -42,7 +42,7 @@ async function begin({ edit: prompt, text: address }) {
 }
 
 function cancel() {
-  const place = placeOf(edited.prompt);
+  const place = placeOf(editedPrompt.prompt);
   close();
   place.querySelector("[data-edit]").focus({ preventScroll: true });
 }
@@ -56,8 +56,8 @@ document.addEventListener("click", ({ target }) => {
 document.addEventListener("input", ({ target }) => {
   if (!editor() || target.form !== editor()) return;
   const { message, attached } = editor().elements;
-  Object.assign(edited, { text: message.value, attached: attached.value });
-  changed();
+  Object.assign(editedPrompt, { text: message.value, attached: attached.value });
+  announceTyping();
 });
 
 document.addEventListener("keydown", (event) => {
@@ -67,8 +67,8 @@ document.addEventListener("keydown", (event) => {
   const isEmptyBox = target === box() && !target.value;
   const last = [...document.querySelectorAll(`#messages [data-edit]${OURS}`)].at(-1);
   if (target === field() && sends(event)) editor().requestSubmit();
-  else if (isPlain && key === "Escape" && edited) cancel();
-  else if (isPlain && key === "ArrowUp" && isEmptyBox && !edited && last) begin(last.dataset);
+  else if (isPlain && key === "Escape" && editedPrompt) cancel();
+  else if (isPlain && key === "ArrowUp" && isEmptyBox && !editedPrompt && last) begin(last.dataset);
   else return;
   event.preventDefault(); // Escape must not stop a reply, too
 }, true);
@@ -78,7 +78,7 @@ document.addEventListener("htmx:ws:before:message:outgoing", ({ detail }) => {
 });
 
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.id !== "messages" || !edited || editor()) return; // unless the thread was drawn again
-  resume(edited.prompt, edited.text, edited.attached, document.activeElement === document.body);
+  if (target.id !== "messages" || !editedPrompt || editor()) return; // unless the thread was drawn again
+  resume(editedPrompt.prompt, editedPrompt.text, editedPrompt.attached, document.activeElement === document.body);
 });
-document.addEventListener("chat:shown", () => (edited = null));
+document.addEventListener("chat:shown", () => (editedPrompt = null));

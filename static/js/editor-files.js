@@ -6,11 +6,11 @@ import { OURS } from "./untrusted-html.js";
 const CHIP = `<li><span dir="auto" hx-ignore></span><button type="button" class="icon-button" title="Remove">
 <svg class="icon" aria-hidden="true"><use href="${addressOf("x")}"/></svg></button></li>`;
 
-// Lists the files of a prompt in its editor: those in `kept`, which has an id in each line, or all.
-export function listFiles(editor, prompt, kept) {
+// Lists the files of a prompt in its editor: those in `keptIds` (an id in each line), or all.
+export function listFiles(editor, prompt, keptIds) {
   const list = editor.querySelector(".kept-files");
   for (const { dataset, firstElementChild: { title } } of prompt.querySelectorAll(`.files > li${OURS}`)) {
-    if (kept !== undefined && !kept.includes(dataset.file)) continue;
+    if (keptIds !== undefined && !keptIds.includes(dataset.file)) continue;
     list.insertAdjacentHTML("beforeend", CHIP);
     list.lastChild.dataset.file = dataset.file;
     list.lastChild.firstChild.textContent = title;

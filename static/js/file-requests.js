@@ -11,20 +11,20 @@ export async function ask(url, method, body, { headers, signal } = {}) {
   for (let tries = 0, failures = 0; ; tries += 1) {
     const options = { method, body, signal, redirect: "manual" };
     options.headers = { "X-CSRFToken": token(), "HX-Request": "true", ...headers };
-    const answer = await fetch(url, options).catch((error) => lost(error));
-    if (answer?.type === "opaqueredirect") throw signedOut();
+    const answer = await fetch(url, options).catch((error) => throwIfAborted(error));
+    if (answer?.type === "opaqueredirect") throw announceSignedOut();
     if (answer?.status >= 500 && answer.status !== 507 && (failures += 1) === MAX_FAILURES) throw new Error(url);
     if (answer && answer.status !== 429 && (answer.status < 500 || answer.status === 507)) return answer;
-    const asked = Number(answer?.headers.get("Retry-After") ?? 0) * 1000;
-    await pause(asked || Math.min(FIRST * 2 ** tries, LONGEST), signal);
+    const retryAfter = Number(answer?.headers.get("Retry-After") ?? 0) * 1000;
+    await pause(retryAfter || Math.min(FIRST * 2 ** tries, LONGEST), signal);
   }
 }
 
-function lost(error) {
+function throwIfAborted(error) {
   if (error.name === "AbortError") throw error;
 }
 
-function signedOut() {
+function announceSignedOut() {
   document.dispatchEvent(new Event("chat:signed-out"));
   return new Error("signed out");
 }

@@ -3,7 +3,7 @@
 import { chips, nameOf } from "./attachments.js";
 import { dialogOf, end, removeChip } from "./chip-actions.js";
 import { ask, post } from "./file-requests.js";
-import { box, fill, joined } from "./message-box.js";
+import { box, fill, joinParagraphs } from "./message-box.js";
 import { say } from "./page.js";
 import { OURS } from "./untrusted-html.js";
 
@@ -33,7 +33,7 @@ async function open(chip) {
     end(dialog, field.value === text ? "" : await post(url, { text: field.value }));
   });
   dialog.querySelector("[data-puts-into-message]").addEventListener("click", () => {
-    fill(joined(box().value, field.value));
+    fill(joinParagraphs(box().value, field.value));
     dialog.close();
     removeChip(document.getElementById(chip.id) ?? chip);
     box().focus();

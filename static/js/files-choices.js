@@ -13,11 +13,11 @@ const place = () => document.getElementById("files-choices");
 export const select = () => document.getElementById("model");
 export const tokensOf = ({ dataset }) => Number(dataset.tokens);
 
-let offered = [];
+let offeredChoices = [];
 
 export function offer(choices) {
   const shown = [...place().children].map(({ textContent }) => textContent);
-  offered = choices;
+  offeredChoices = choices;
   if (choices.map(({ text }) => text).join("\n") === shown.join("\n")) return; // keeps the focus
   place().replaceChildren(...choices.map(buttonOf));
 }
@@ -64,5 +64,5 @@ export function modelsWithImages() {
 
 document.addEventListener("click", ({ target }) => {
   const button = target.closest?.("#files-choices button");
-  if (button) offered[[...place().children].indexOf(button)].take(button);
+  if (button) offeredChoices[[...place().children].indexOf(button)].take(button);
 });

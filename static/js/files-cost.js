@@ -6,7 +6,7 @@ import { chips, presetHasImages } from "./attachments.js";
 import { about } from "./context-details.js";
 import { figures, model } from "./context-meter.js";
 import { anotherModel, fewerPages, modelsWithImages, offer, select } from "./files-choices.js";
-import { grouped } from "./message-box.js";
+import { groupDigits } from "./message-box.js";
 
 const part = (name) => document.getElementById(`files-${name}`);
 
@@ -16,7 +16,7 @@ function draw() {
   if (part("cost").hidden) return void delete part("cost").dataset.refuses;
   const { prompt: total, most } = figures();
   const name = model()?.text.trim() ?? "";
-  const of = most ? `of ${grouped(most)} tokens of ` : "tokens";
+  const of = most ? `of ${groupDigits(most)} tokens of ` : "tokens";
   part("tokens").textContent = `About ${about(total)} ${of}`;
   part("model").textContent = most ? name : "";
   part("excess").textContent = most && total > most ? ": too much to send." : "";
@@ -34,7 +34,7 @@ function draw() {
 }
 
 const tooMuch = (total, most, name) =>
-  `This has about ${about(total)} tokens, and ${name} takes ${grouped(most)}. ` +
+  `This has about ${about(total)} tokens, and ${name} takes ${groupDigits(most)}. ` +
   "Send only some of the pages, remove a file, or choose another model.";
 
 function refuse(sentence) {

@@ -8,16 +8,16 @@ import { isStreaming } from "./page.js";
 const isNowhere = () => document.activeElement === document.body;
 
 let hasChosen = false;
-let answered = ""; // the id of the tool call that was answered with the keyboard
+let answeredCall = ""; // the id of the tool call that was answered with the keyboard
 
 document.addEventListener("click", ({ target, detail: clicks }) => {
   hasChosen = Boolean(target.closest?.(`.beside-choose${OURS}`));
   const call = target.closest?.(`.tool-answer > button${OURS}`)?.closest(".tool-call");
-  if (call) answered = clicks ? "" : call.id;
+  if (call) answeredCall = clicks ? "" : call.id;
 });
 
 document.addEventListener("htmx:after:settle", ({ target, detail }) => {
-  const call = answered && detail.newContent.find(({ id }) => id === answered);
+  const call = answeredCall && detail.newContent.find(({ id }) => id === answeredCall);
   if (call && isNowhere()) call.querySelector("summary").focus({ preventScroll: true });
   if (hasChosen && target.id === "messages") {
     hasChosen = false;

@@ -14,7 +14,7 @@ const ANSWERED = 2, OPENED = 4, MAX_LENGTH = 30; // time limits for an answer an
 const ANSWER = "<!---->"; // chatapp/server/adapter/socket_protocol.py
 
 let quiet = 0; // ticks since anything was received
-let asked = null; // `quiet` when the beat was sent
+let askedAt = null; // `quiet` when the beat was sent
 let patience = ANSWERED; // grows if it was too short: a large frame on a slow line looks like silence
 let tries = 0; // failed tries to open a socket
 let unsent = 0; // bytes
@@ -23,15 +23,15 @@ function tick() {
   const before = unsent;
   unsent = unsentBytes();
   quiet += 1;
-  if (unsent < before) hear(); // a long prompt is still being sent
+  if (unsent < before) resetSilence(); // a long prompt is still being sent
   if (isOpening()) awaitSocket();
   else if (isOpen() && (isStreaming() || !document.hidden)) awaitWord();
-  else hear();
+  else resetSilence();
 }
 
-function hear() {
+function resetSilence() {
   quiet = 0;
-  asked = null;
+  askedAt = null;
 }
 
 function awaitSocket() {
@@ -41,20 +41,20 @@ function awaitSocket() {
 }
 
 function awaitWord() {
-  if (asked === null && quiet >= ASKS) return ask();
-  if (asked === null || quiet < asked + patience) return;
+  if (askedAt === null && quiet >= ASKS) return ask();
+  if (askedAt === null || quiet < askedAt + patience) return;
   patience = Math.min(2 * patience, MAX_LENGTH);
   end();
 }
 
 function end() {
-  hear();
+  resetSilence();
   lose();
 }
 
 function ask() {
-  if (!isOpen() || asked !== null) return;
-  asked = quiet;
+  if (!isOpen() || askedAt !== null) return;
+  askedAt = quiet;
   send({ action: "beat" });
 }
 
@@ -62,15 +62,15 @@ setInterval(tick, TICK);
 
 document.addEventListener("htmx:ws:after:connection", () => {
   tries = 0;
-  hear();
+  resetSilence();
 });
 
 document.addEventListener("htmx:ws:before:message:incoming", (event) => {
   if (event.detail.message.data === ANSWER) {
     event.preventDefault();
-    patience = Math.max(ANSWERED, 2 * (quiet - asked));
+    patience = Math.max(ANSWERED, 2 * (quiet - askedAt));
   }
-  hear();
+  resetSilence();
 });
 
 document.addEventListener("visibilitychange", () => document.hidden || ask());

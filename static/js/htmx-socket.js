@@ -41,13 +41,13 @@ export function openAgainIn(ms, code) {
 export function giveUp() {
   const { socket } = connection;
   for (const type of ["open", "message", "error", "close"]) {
-    socket.addEventListener(type, hear, { capture: true });
+    socket.addEventListener(type, stopEvent, { capture: true });
   }
   socket.close();
   socket.dispatchEvent(new CloseEvent("close", { code: 1006 }));
 }
 
-function hear(event) {
+function stopEvent(event) {
   if (event.isTrusted) event.stopImmediatePropagation();
 }
 
@@ -80,6 +80,6 @@ export const swapsOf = ({ detail: { tasks } }) =>
   });
 
 // Drops the out-of-band swaps in a response, keeping its main swap.
-export function dropSwapsOutOfBand({ detail: { tasks } }) {
+export function removeSwapsOutOfBand({ detail: { tasks } }) {
   tasks.splice(0, tasks.length, ...tasks.filter(({ type }) => type === "main"));
 }

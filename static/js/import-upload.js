@@ -8,7 +8,7 @@ const FAILED = "The upload has stopped. Choose the same files again: it goes on 
 
 const form = document.getElementById("import-upload");
 const [submit, stop] = form.querySelectorAll(".actions button");
-const shown = document.getElementById("import-uploading");
+const progressPlace = document.getElementById("import-uploading");
 const problem = form.querySelector("[role=alert]");
 const status = form.querySelector("[role=status]");
 let abort = null;
@@ -34,12 +34,12 @@ async function upload(files, signal) {
   const fields = new URLSearchParams(files.flatMap(({ name, size }) => [["name", name], ["size", size]]));
   const begun = await ask(form.action, "POST", fields, { signal });
   if (begun.status !== 201) return begun.status === 422 ? begun.text() : FAILED;
-  const { batch, part, files: told } = await begun.json();
-  const pairs = told.map((one) => ({ ...one, file: files[one.index] }));
+  const { batch, part, files: announcedFiles } = await begun.json();
+  const pairs = announcedFiles.map((pair) => ({ ...pair, file: files[pair.index] }));
   const total = files.reduce((sum, { size }) => sum + size, 0);
-  for (const one of pairs) {
-    while (one.received < one.file.size) {
-      const sentence = await send(one, part, signal);
+  for (const pair of pairs) {
+    while (pair.received < pair.file.size) {
+      const sentence = await send(pair, part, signal);
       if (sentence) return sentence;
       draw(pairs.reduce((sum, { received }) => sum + received, 0) / total);
     }
@@ -51,20 +51,20 @@ async function upload(files, signal) {
   return "";
 }
 
-async function send(one, part, signal) {
-  const body = await one.file.slice(one.received, one.received + part).arrayBuffer().catch(() => null);
+async function send(pair, part, signal) {
+  const body = await pair.file.slice(pair.received, pair.received + part).arrayBuffer().catch(() => null);
   if (!body) return UNREADABLE;
-  const headers = { "Upload-Offset": one.received, "Content-Type": "application/octet-stream" };
-  const answer = await ask(`/imports/files/${one.id}/part/`, "PATCH", body, { headers, signal });
+  const headers = { "Upload-Offset": pair.received, "Content-Type": "application/octet-stream" };
+  const answer = await ask(`/imports/files/${pair.id}/part/`, "PATCH", body, { headers, signal });
   if (![200, 409].includes(answer.status)) return answer.status === 507 ? answer.text() : FAILED;
-  one.received = (await answer.json()).received;
+  pair.received = (await answer.json()).received;
   return "";
 }
 
 function draw(share) {
   const percent = Math.floor(100 * share);
-  shown.querySelector("progress").value = percent;
-  shown.querySelector(".job-percent").textContent = `${percent}%`;
+  progressPlace.querySelector("progress").value = percent;
+  progressPlace.querySelector(".job-percent").textContent = `${percent}%`;
   const news = percent - (percent % 25);
   if (news && status.dataset.said !== `${news}`) {
     status.dataset.said = news;
@@ -74,7 +74,7 @@ function draw(share) {
 
 function show(isUploading) {
   const hadFocus = document.activeElement === (isUploading ? submit : stop);
-  shown.hidden = stop.hidden = !isUploading;
+  progressPlace.hidden = stop.hidden = !isUploading;
   submit.hidden = isUploading;
   if (hadFocus) (isUploading ? stop : submit).focus(); // a hidden button loses the focus
   if (isUploading) problem.hidden = true;

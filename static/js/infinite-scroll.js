@@ -5,8 +5,8 @@
 const MAX_COUNT = 300; // rows; if there are more, KEPT remain
 const KEPT = 240;
 
-let spent = null; // the edge that is being replaced by its page
-let held = null; // a visible row and its position
+let spentEdge = null; // the edge that is being replaced by its page
+let anchorRow = null; // a visible row and its position
 
 const isInfinite = (list) => list?.matches?.(".infinite");
 const rowsOf = (list) => [...list.querySelectorAll(".conversation")];
@@ -14,30 +14,30 @@ const top = (element) => element.getBoundingClientRect().top;
 
 document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
   if (!isInfinite(ctx.target) || !ctx.sourceElement?.matches(".edge")) return;
-  spent = ctx.sourceElement;
+  spentEdge = ctx.sourceElement;
   hold(ctx.target);
-  spent.remove();
+  spentEdge.remove();
 });
 
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
-  if (!isInfinite(ctx.target) || !spent) return;
+  if (!isInfinite(ctx.target) || !spentEdge) return;
   tidy(ctx.target);
-  if (spent.matches(".older")) dropAbove(ctx.target);
+  if (spentEdge.matches(".older")) dropAbove(ctx.target);
   else dropBelow(ctx.target);
   letGo(ctx.target);
-  spent = null;
+  spentEdge = null;
 });
 
 function hold(list) {
   const scroller = list.closest(".scrolls");
   const row = rowsOf(list).find((one) => one.getBoundingClientRect().bottom > top(scroller));
-  held = row && { row, at: top(row) };
+  anchorRow = row && { row, at: top(row) };
   scroller.style.overflowAnchor = "none"; // or the browser would adjust it, too
 }
 
 function letGo(list) {
   const scroller = list.closest(".scrolls");
-  if (held?.row.isConnected) scroller.scrollTop += top(held.row) - held.at;
+  if (anchorRow?.row.isConnected) scroller.scrollTop += top(anchorRow.row) - anchorRow.at;
   requestAnimationFrame(() => { scroller.style.overflowAnchor = ""; });
 }
 
@@ -86,14 +86,14 @@ function tell(side, list, rows) {
 }
 
 function edge(name, side, swap, { dataset: { used, id } }) {
-  const { before, after, id: _, ...others } = JSON.parse(spent.getAttribute("hx-vals"));
+  const { before, after, id: _, ...others } = JSON.parse(spentEdge.getAttribute("hx-vals"));
   const made = document.createElement("li");
   for (const attribute of ["hx-get", "hx-trigger", "hx-target"]) {
-    made.setAttribute(attribute, spent.getAttribute(attribute));
+    made.setAttribute(attribute, spentEdge.getAttribute(attribute));
   }
   made.setAttribute("hx-vals", JSON.stringify({ ...others, [side]: used, id }));
   made.setAttribute("hx-swap", swap);
   made.className = `edge ${name}`;
-  made.textContent = spent.textContent;
+  made.textContent = spentEdge.textContent;
   return made;
 }

@@ -3,23 +3,23 @@
 const SECOND = 1000;
 const NEWS = 10; // percent between announcements to screen readers
 
-const shown = document.querySelector("[data-job]");
+const jobElement = document.querySelector("[data-job]");
 
-async function look() {
-  const answer = await fetch(shown.dataset.job, { redirect: "error" }).catch(() => null);
+async function poll() {
+  const answer = await fetch(jobElement.dataset.job, { redirect: "error" }).catch(() => null);
   if (answer?.status === 404) return location.reload();
   if (answer?.ok) {
     const { percent, state, has_ended } = await answer.json();
-    if (has_ended || state !== shown.dataset.state) return location.reload();
+    if (has_ended || state !== jobElement.dataset.state) return location.reload();
     if (percent !== null) draw(percent);
   }
-  setTimeout(look, SECOND);
+  setTimeout(poll, SECOND);
 }
 
 function draw(percent) {
-  shown.querySelector("progress").value = percent;
-  shown.querySelector(".job-percent").textContent = `${percent}%`;
-  const status = shown.querySelector("[role=status]");
+  jobElement.querySelector("progress").value = percent;
+  jobElement.querySelector(".job-percent").textContent = `${percent}%`;
+  const status = jobElement.querySelector("[role=status]");
   const news = percent - (percent % NEWS);
   if (news && status.dataset.said !== `${news}`) {
     status.dataset.said = news;
@@ -27,4 +27,4 @@ function draw(percent) {
   }
 }
 
-if (shown) setTimeout(look, SECOND);
+if (jobElement) setTimeout(poll, SECOND);

@@ -65,19 +65,19 @@ function isChanged(field) {
   return [...field.options].some((one) => one.selected !== [...defaults, ...first].includes(one));
 }
 
-let sent = null; // the form that was submitted
+let submittedForm = null; // the form that was submitted
 
 main.addEventListener("submit", ({ target }) => {
   if (!formsOf().includes(target)) return;
-  sent = target;
+  submittedForm = target;
   sessionStorage.setItem(SUBMITTED, JSON.stringify({ path: here, by: person, forms: valuesOf([target]) }));
 });
 
 addEventListener("pagehide", () => {
   const left = read(LEFT);
   delete left[address];
-  const kept = formsOf().filter((form) => form !== sent && fieldsOf(form).some(isChanged));
-  if (kept.length) left[address] = { by: person, forms: valuesOf(kept) };
+  const changedForms = formsOf().filter((form) => form !== submittedForm && fieldsOf(form).some(isChanged));
+  if (changedForms.length) left[address] = { by: person, forms: valuesOf(changedForms) };
   sessionStorage.setItem(LEFT, JSON.stringify(left));
 });
 

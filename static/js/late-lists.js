@@ -7,24 +7,24 @@ import { refresh } from "./conversation-list.js";
 const GONE = /delete target:#(running-[0-9a-f-]+)/;
 const ROW = /<li class="conversation" id="nav-/;
 
-const asked = new WeakMap(); // request → time
-const gone = new Map(); // a mark's id → time
+const askedAt = new WeakMap(); // request → time
+const removedAt = new Map(); // a mark's id → time
 let broughtAt = 0; // time of the last added row
 
 document.addEventListener("htmx:ws:before:message:incoming", ({ detail: { message } }) => {
   const mark = GONE.exec(message.data)?.[1];
-  if (mark) gone.set(mark, performance.now());
+  if (mark) removedAt.set(mark, performance.now());
   if (ROW.test(message.data)) broughtAt = performance.now();
 });
 
 document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
-  asked.set(ctx, performance.now());
+  askedAt.set(ctx, performance.now());
 });
 
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
-  if (!asked.has(ctx)) return;
-  for (const [mark, at] of gone) {
-    if (at > asked.get(ctx)) document.getElementById(mark)?.remove();
+  if (!askedAt.has(ctx)) return;
+  for (const [mark, at] of removedAt) {
+    if (at > askedAt.get(ctx)) document.getElementById(mark)?.remove();
   }
-  if (ctx.sourceElement?.matches("#lists, #project-chats") && broughtAt > asked.get(ctx)) refresh();
+  if (ctx.sourceElement?.matches("#lists, #project-chats") && broughtAt > askedAt.get(ctx)) refresh();
 });

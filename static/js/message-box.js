@@ -10,17 +10,17 @@ export const box = () => document.getElementById("message");
 export const form = () => document.getElementById("composer");
 
 export const isEmpty = () => !box().value.trim() && !form().elements.attached.value;
-export const joined = (...parts) => parts.filter(Boolean).join("\n\n");
+export const joinParagraphs = (...parts) => parts.filter(Boolean).join("\n\n");
 
 export function fill(text) {
   box().value = text;
   box().setSelectionRange(text.length, text.length);
-  changed();
+  announceTyping();
 }
 
 // Returned text goes above what was typed meanwhile.
 export function fillAbove(text) {
-  if (text) fill(joined(text, box().value));
+  if (text) fill(joinParagraphs(text, box().value));
 }
 
 // Counts a surrogate pair as one character, as Python does.
@@ -28,14 +28,14 @@ const charactersIn = (text) =>
   text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 
 // Like toLocaleString("en"), whose first call is slower than everything else here.
-export const grouped = (number) => `${number}`.replace(/\B(?=(\d{3})+$)/g, ",");
+export const groupDigits = (number) => `${number}`.replace(/\B(?=(\d{3})+$)/g, ",");
 
 // Why the text is too long to be sent, or an empty string.
 export function tooLong(text = box().value) {
   const most = Number(box().dataset.mostCharacters);
   const length = charactersIn(text);
   if (length <= most) return "";
-  const [has, takes] = [length, most].map(grouped);
+  const [has, takes] = [length, most].map(groupDigits);
   return `This message has ${has} characters; the limit is ${takes}. Shorten it, or send it in parts.`;
 }
 
@@ -51,7 +51,7 @@ function direct() {
   box().dir = RIGHT_TO_LEFT.test(letter) ? "rtl" : "ltr";
 }
 
-function changed() {
+function announceTyping() {
   direct();
   form().toggleAttribute("data-empty", isEmpty());
   if (!GROWS_BY_ITSELF) {
@@ -62,7 +62,7 @@ function changed() {
 }
 
 document.addEventListener("input", ({ target }) => {
-  if (target === box()) changed();
+  if (target === box()) announceTyping();
 });
 
 document.addEventListener("click", ({ target }) => {

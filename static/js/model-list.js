@@ -30,18 +30,18 @@ export function chosenFirst(entries, chosen) {
 
 // The entries that contain every word of the query; "gpt4" finds "GPT-4" too.
 export function matching(entries, query) {
-  const wanted = folded(query).split(/\s+/).filter(Boolean);
-  if (!wanted.length) return entries;
+  const queryWords = foldCase(query).split(/\s+/).filter(Boolean);
+  if (!queryWords.length) return entries;
   return entries.filter((entry) => {
     const words = (entry.words ??= wordsOf(entry));
-    return wanted.every((word) => words.includes(word));
+    return queryWords.every((word) => words.includes(word));
   });
 }
 
 function wordsOf({ group, text, about }) {
-  const words = folded(`${group} ${text} ${about}`);
-  return `${words} ${joined(words)}`;
+  const words = foldCase(`${group} ${text} ${about}`);
+  return `${words} ${dropPunctuation(words)}`;
 }
 
-const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-const joined = (text) => text.replace(/[^\p{L}\p{N}\s]+/gu, "");
+const foldCase = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+const dropPunctuation = (text) => text.replace(/[^\p{L}\p{N}\s]+/gu, "");

@@ -6,42 +6,42 @@ const OPENERS = ["Enter", "ArrowDown", "ArrowUp", "F4"];
 const CHOSEN = "\n"; // marks Enter after the typed text
 
 const select = () => document.getElementById("model");
-const fetched = () => import("./model-sheet.js");
+const loadSheet = () => import("./model-sheet.js");
 
 // Opens it next to `anchor`; calls `take` with the chosen model instead of setting the select. `isFit`
 // tells by an option's dataset whether to show it.
 export async function askForModel(anchor, chosen, take, isFit) {
-  (await fetched()).open("", { anchor, chosen: () => [chosen], take, isFit });
+  (await loadSheet()).open("", { anchor, chosen: () => [chosen], take, isFit });
 }
 
 // Opens it with a check box for each model; calls `take` with each that is clicked. `chosen` returns
 // those that are checked.
 export async function askForModels(anchor, chosen, take) {
-  (await fetched()).open("", { anchor, chosen, take, isSeveral: true });
+  (await loadSheet()).open("", { anchor, chosen, take, isSeveral: true });
 }
 
-let typed = null; // while the script is loading
+let typedText = null; // while the script is loading
 
 async function toggle(text = "") {
-  const isAwaited = typed !== null;
-  typed = `${typed ?? ""}${text}`;
+  const isAwaited = typedText !== null;
+  typedText = `${typedText ?? ""}${text}`;
   if (isAwaited) return;
   try {
-    const sheet = await fetched();
-    const [query, chosen] = typed.trimStart().split(CHOSEN);
+    const sheet = await loadSheet();
+    const [query, chosen] = typedText.trimStart().split(CHOSEN);
     if (sheet.isOpen()) sheet.close();
     else if (chosen !== undefined) sheet.chooseFirst(query);
     else if (document.activeElement === select()) sheet.open(query); // the person may have moved on
   } catch {
     select().showPicker?.();
   } finally {
-    typed = null;
+    typedText = null;
   }
 }
 
 for (const type of ["pointerover", "focusin"]) {
   document.addEventListener(type, ({ target }) => {
-    if (target === select()) fetched().catch(() => {});
+    if (target === select()) loadSheet().catch(() => {});
   });
 }
 
@@ -62,5 +62,5 @@ document.addEventListener("keydown", (event) => {
   if (key.length > 1 && !OPENERS.includes(key)) return;
   event.preventDefault();
   if (key.length === 1) toggle(key);
-  else toggle(key === "Enter" && typed ? CHOSEN : "");
+  else toggle(key === "Enter" && typedText ? CHOSEN : "");
 });

@@ -2,27 +2,27 @@
 // that of the reply they continue with after a comparison; a new chat starts with the model that its
 // address names, or the one picked last in this browser, unless its project has its own.
 
-import { keep, kept } from "./account.js";
+import { keep, readKept } from "./account.js";
 import { OURS } from "./untrusted-html.js";
 import { conversation } from "./page.js";
 
-let picked = ""; // by the person, in the shown conversation
+let pickedModel = ""; // by the person, in the shown conversation
 
 document.addEventListener("change", ({ target }) => {
   if (target.id !== "model") return;
-  picked = target.value;
-  keep("model", picked);
+  pickedModel = target.value;
+  keep("model", pickedModel);
 });
 
 document.addEventListener("click", ({ target }) => {
   const chosen = target.closest?.(`.beside-choose${OURS}`);
   if (!chosen) return;
-  picked = chosen.dataset.model;
+  pickedModel = chosen.dataset.model;
   choose();
 });
 
 document.addEventListener("chat:shown", () => {
-  picked = "";
+  pickedModel = "";
   choose();
 });
 
@@ -33,7 +33,7 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 function choose() {
   const isPreselected = document.querySelector("#model-picker[data-preselected]");
   const named = new URLSearchParams(location.search).get("model");
-  const wanted = picked || (!conversation() && (named || (!isPreselected && kept("model"))));
+  const chosenModel = pickedModel || (!conversation() && (named || (!isPreselected && readKept("model"))));
   const picker = document.getElementById("model");
-  if ([...picker.options].some(({ value }) => value === wanted)) picker.value = wanted;
+  if ([...picker.options].some(({ value }) => value === chosenModel)) picker.value = chosenModel;
 }

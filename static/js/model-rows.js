@@ -31,7 +31,7 @@ export function mark(rows, chosen) {
 function drawRest(list, rows, entries, chosen) {
   append(list, rows, entries.slice(rows.length, MAX_COUNT), chosen);
   const left = entries.length - rows.length;
-  if (left) list.append(made("p", "model-more", `${left} more. Type to search.`));
+  if (left) list.append(makeElement("p", "model-more", `${left} more. Type to search.`));
 }
 
 function append(list, rows, entries, chosen) {
@@ -44,11 +44,11 @@ function append(list, rows, entries, chosen) {
 }
 
 function groupOf(name) {
-  const group = made("div", "model-group");
+  const group = makeElement("div", "model-group");
   group.role = "group";
   group.ariaLabel = name;
   if (name) {
-    const heading = made("p", "model-group-name", name);
+    const heading = makeElement("p", "model-group-name", name);
     heading.ariaHidden = "true"; // the group's label says it
     group.append(heading);
   }
@@ -56,17 +56,17 @@ function groupOf(name) {
 }
 
 function rowOf({ value, text, about }, number, isChosen) {
-  const row = made("div", "model-row");
+  const row = makeElement("div", "model-row");
   row.role = "option";
   row.id = `model-row-${number}`;
   row.ariaSelected = String(isChosen);
   row.dataset.value = value;
-  row.append(made("span", "model-name", text));
-  if (about) row.append(made("span", "model-about", about));
+  row.append(makeElement("span", "model-name", text));
+  if (about) row.append(makeElement("span", "model-about", about));
   return row;
 }
 
-function made(tag, name, text = "") {
+function makeElement(tag, name, text = "") {
   const element = document.createElement(tag);
   element.className = name;
   element.textContent = text;

@@ -14,21 +14,21 @@ const list = sheet.querySelector("[role=listbox]");
 const select = () => document.getElementById("model");
 export const isOpen = () => sheet.matches(":popover-open");
 
-let asked = null; // a request other than the select's; see model-opener.js
+let currentRequest = null; // a request other than the select's; see model-opener.js
 let entries = [];
 let rows = [];
 let active = 0; // index of the active row
 
 const say = (words) => (sheet.querySelector("[role=status]").textContent = words);
-const opener = () => asked?.anchor ?? select();
-const chosen = () => asked?.chosen() ?? [select().value];
+const opener = () => currentRequest?.anchor ?? select();
+const chosen = () => currentRequest?.chosen() ?? [select().value];
 
 export function open(query = "", request = null) {
-  asked = request;
+  currentRequest = request;
   placeAt(sheet, opener().getBoundingClientRect());
-  sheet.classList.toggle("asked", asked !== null);
-  sheet.classList.toggle("several", Boolean(asked?.isSeveral));
-  list.ariaMultiSelectable = String(Boolean(asked?.isSeveral));
+  sheet.classList.toggle("asked", currentRequest !== null);
+  sheet.classList.toggle("several", Boolean(currentRequest?.isSeveral));
+  list.ariaMultiSelectable = String(Boolean(currentRequest?.isSeveral));
   read();
   search.value = query;
   list.replaceChildren(); // avoids laying out the previous rows again
@@ -37,14 +37,14 @@ export function open(query = "", request = null) {
   show();
 }
 
-const onTop = () => (asked?.isSeveral ? chosen() : []);
-const read = () => (entries = chosenFirst(entriesOf(select(), asked?.isFit), onTop()));
+const onTop = () => (currentRequest?.isSeveral ? chosen() : []);
+const read = () => (entries = chosenFirst(entriesOf(select(), currentRequest?.isFit), onTop()));
 
 function show() {
-  const found = matching(entries, search.value);
-  rows = draw(list, found, chosen());
-  sheet.querySelector(".model-none").hidden = found.length > 0;
-  say(search.value && (found.length === 1 ? "1 model" : `${found.length} models`));
+  const matches = matching(entries, search.value);
+  rows = draw(list, matches, chosen());
+  sheet.querySelector(".model-none").hidden = matches.length > 0;
+  say(search.value && (matches.length === 1 ? "1 model" : `${matches.length} models`));
   const first = rows.findIndex(({ ariaSelected }) => ariaSelected === "true");
   activate(search.value ? 0 : Math.max(first, 0), "center");
 }
@@ -66,7 +66,7 @@ export function close() {
 
 function choose(row) {
   if (!row) return;
-  const { take, isSeveral } = asked ?? {};
+  const { take, isSeveral } = currentRequest ?? {};
   if (isSeveral) {
     take(row.dataset.value);
     mark(rows, chosen());
@@ -89,7 +89,7 @@ sheet.addEventListener("keydown", (event) => {
 
 search.addEventListener("input", show);
 list.addEventListener("click", ({ target }) => choose(target.closest(".model-row")));
-sheet.addEventListener("toggle", ({ newState }) => newState === "closed" && (asked = null));
+sheet.addEventListener("toggle", ({ newState }) => newState === "closed" && (currentRequest = null));
 sheet.addEventListener("focusout", ({ relatedTarget }) => {
   if (isOpen() && !sheet.contains(relatedTarget)) sheet.hidePopover();
 });

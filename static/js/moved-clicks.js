@@ -4,20 +4,20 @@
 
 const STILL = 10; // px of unintended movement; further away, the pointer has left the button
 
-let pressed = null; // {held, x, y} while the pointer is down
+let pressedAt = null; // {pressedButton, x, y} while the pointer is down
 
 document.addEventListener("pointerdown", ({ target, pointerType, button, clientX: x, clientY: y }) => {
   const isClick = pointerType === "mouse" && button === 0; // a moving finger scrolls
-  const held = isClick && target.closest?.("#messages button");
-  pressed = held ? { held, x, y } : null;
+  const pressedButton = isClick && target.closest?.("#messages button");
+  pressedAt = pressedButton ? { pressedButton, x, y } : null;
 }, true);
 
 document.addEventListener("pointerup", ({ clientX, clientY }) => {
-  if (!pressed) return;
-  const { held, x, y } = pressed;
-  pressed = null;
+  if (!pressedAt) return;
+  const { pressedButton, x, y } = pressedAt;
+  pressedAt = null;
   if (Math.hypot(clientX - x, clientY - y) > STILL) return;
-  if (held.isConnected && !isOver(held, clientX, clientY)) held.click();
+  if (pressedButton.isConnected && !isOver(pressedButton, clientX, clientY)) pressedButton.click();
 }, true);
 
 function isOver(element, x, y) {

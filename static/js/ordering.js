@@ -1,7 +1,7 @@
 // Lists and tables with `data-ordered`: their items are put in order by dragging, or with buttons that
 // have `data-move`. A form sends its fields in the order of the page.
 
-let dragged = null;
+let draggedItem = null;
 const itemOf = (element) => element.closest?.("[data-ordered] > *");
 
 document.addEventListener("click", ({ target }) => {
@@ -16,24 +16,24 @@ document.addEventListener("click", ({ target }) => {
 
 document.addEventListener("dragstart", ({ target, dataTransfer }) => {
   if (itemOf(target) !== target) return;
-  dragged = target;
+  draggedItem = target;
   dataTransfer.effectAllowed = "move";
 });
 
 document.addEventListener("dragend", () => {
-  dragged = null;
+  draggedItem = null;
 });
 
 document.addEventListener("dragover", (event) => {
   const item = itemOf(event.target);
-  if (!dragged || item?.parentElement !== dragged.parentElement) return;
+  if (!draggedItem || item?.parentElement !== draggedItem.parentElement) return;
   event.preventDefault();
   const { top, height } = item.getBoundingClientRect();
-  if (item === dragged) return;
-  if (event.clientY < top + height / 2) item.before(dragged);
-  else item.after(dragged);
+  if (item === draggedItem) return;
+  if (event.clientY < top + height / 2) item.before(draggedItem);
+  else item.after(draggedItem);
 });
 
 document.addEventListener("drop", (event) => {
-  if (dragged) event.preventDefault();
+  if (draggedItem) event.preventDefault();
 });

@@ -16,7 +16,7 @@ export const isStreaming = () => streaming().length > 0;
 // What the page has, in the socket's terms: its conversation, last message, that message's ending,
 // whether later messages are not loaded, and whether it says that a summary is being written. Replies side by side belong to their prompt, whose ending
 // lists all of theirs.
-export function shown() {
+export function shownState() {
   const last = [
     ...document.querySelectorAll("#messages > :is([data-reply], [data-message]:not(.pending))"),
   ].at(-1);

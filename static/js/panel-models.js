@@ -2,7 +2,7 @@
 // composer are those of all models: they and the panel's fields follow each other.
 
 import { redraw } from "./attachments.js";
-import { draftFields, isTouched, touched } from "./draft-settings.js";
+import { draftFields, isTouched, markTouched } from "./draft-settings.js";
 import { conversation } from "./page.js";
 
 const panel = () => document.getElementById("chat-settings");
@@ -52,7 +52,7 @@ function countOutput() {
   redraw(); // which has the meter read them
 }
 
-function settled() {
+function onSettled() {
   const { figures, presetFiles, images, own } = panel().dataset;
   if (figures) {
     Object.assign(meter().dataset, { figures, presetFiles, images });
@@ -63,10 +63,10 @@ function settled() {
   if (conversation()) return;
   lead();
   if (own) holder().dataset.own = own;
-  if (isTouched()) touched();
+  if (isTouched()) markTouched();
 }
 
-document.addEventListener("htmx:after:settle", ({ target }) => target.id === "chat-settings" && settled());
+document.addEventListener("htmx:after:settle", ({ target }) => target.id === "chat-settings" && onSettled());
 document.addEventListener("change", ({ target }) => target.id === "id_show_of" && refresh());
 document.addEventListener("chat:models", () => panel()?.hidden === false && refresh());
 document.addEventListener("chat:chosen", countOutput);

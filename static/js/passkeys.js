@@ -11,7 +11,7 @@ async function optionsOf(form) {
   return (await answer.json()).request_options;
 }
 
-async function created(publicKey, passwordless) {
+async function createCredential(publicKey, passwordless) {
   const selection = { ...publicKey.authenticatorSelection };
   if (passwordless) {
     Object.assign(selection, {
@@ -20,12 +20,12 @@ async function created(publicKey, passwordless) {
       userVerification: "required",
     });
   }
-  const wanted = { ...publicKey, authenticatorSelection: selection };
-  const options = PublicKeyCredential.parseCreationOptionsFromJSON(wanted);
+  const creationOptions = { ...publicKey, authenticatorSelection: selection };
+  const options = PublicKeyCredential.parseCreationOptionsFromJSON(creationOptions);
   return navigator.credentials.create({ publicKey: options });
 }
 
-async function asked(publicKey) {
+async function requestCredential(publicKey) {
   const options = PublicKeyCredential.parseRequestOptionsFromJSON(publicKey);
   return navigator.credentials.get({ publicKey: options });
 }
@@ -46,8 +46,8 @@ async function send(form) {
     const { publicKey } = await optionsOf(form);
     const credential =
       form.dataset.passkey === "create"
-        ? await created(publicKey, form.elements.passwordless.checked)
-        : await asked(publicKey);
+        ? await createCredential(publicKey, form.elements.passwordless.checked)
+        : await requestCredential(publicKey);
     form.elements.credential.value = JSON.stringify(credential.toJSON());
     form.submit();
   } catch {

@@ -8,11 +8,11 @@ export function drawBubble({ id, text, files }) {
   bubble.id = `m-${id}`;
   bubble.dataset.message = id;
   bubble.innerHTML = '<h2 class="visually-hidden">You</h2><div class="bubble prose"></div>';
-  bubble.lastChild.append(...files.map((name) => written("sent-file", name)));
-  if (text) bubble.lastChild.append(written("typed", text));
+  bubble.lastChild.append(...files.map((name) => makeText("sent-file", name)));
+  if (text) bubble.lastChild.append(makeText("typed", text));
   document.getElementById("messages").append(bubble);
 }
 
-function written(className, textContent) {
+function makeText(className, textContent) {
   return Object.assign(document.createElement("div"), { className, dir: "auto", textContent });
 }

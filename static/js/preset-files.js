@@ -17,7 +17,7 @@ const problem = document.getElementById("preset-files-problem");
 const form = place.querySelector("[name=draft]").value;
 
 const chips = () => [...draft.querySelectorAll("[data-file]")];
-const unread = () => chips().filter(({ dataset }) => ["uploading", "reading"].includes(dataset.state));
+const unreadChips = () => chips().filter(({ dataset }) => ["uploading", "reading"].includes(dataset.state));
 
 function say(sentence) {
   Object.assign(problem, { textContent: sentence, hidden: !sentence });
@@ -37,16 +37,16 @@ async function draw() {
     if (answer?.ok && !answer.redirected) show(await answer.text());
   }
   isDrawing = false;
-  if (unread().length) timer = setTimeout(draw, OFTEN);
+  if (unreadChips().length) timer = setTimeout(draw, OFTEN);
 }
 
 function show(html) {
   const focused = document.activeElement.closest?.(".chip")?.id;
-  const before = unread().length;
+  const before = unreadChips().length;
   draft.innerHTML = html;
   for (const [id, upload] of uploads) if (upload.problem) fail(id, upload);
   if (focused) document.getElementById(focused)?.querySelector("button")?.focus();
-  if (before && !unread().length) status.textContent = "All files have been read.";
+  if (before && !unreadChips().length) status.textContent = "All files have been read.";
 }
 
 function fail(id, upload) {
@@ -85,10 +85,10 @@ place.addEventListener("click", async ({ target }) => {
 });
 
 place.closest("form").addEventListener("submit", (event) => {
-  if (!unread().length) return;
+  if (!unreadChips().length) return;
   event.preventDefault();
   say(WAIT);
 });
 
 document.addEventListener("chat:upload", draw);
-if (unread().length) draw();
+if (unreadChips().length) draw();

@@ -3,9 +3,9 @@
 
 const { retryAfter } = document.querySelector("script[data-retry-after]").dataset;
 
-async function look() {
+async function poll() {
   const { status } = await fetch(location.href).catch(() => ({ status: 503 }));
   if (status !== 503) location.replace(location.href); // never submits a form again
 }
 
-setInterval(look, retryAfter * 1000);
+setInterval(poll, retryAfter * 1000);

@@ -51,14 +51,14 @@ function edit(title, place, url, end) {
     refresh();
   };
   const save = async () => {
-    const wanted = input.value.trim();
+    const newTitle = input.value.trim();
     if ("saves" in form.dataset || !form.isConnected) return;
-    if (!wanted || wanted === title.textContent.trim()) return close();
+    if (!newTitle || newTitle === title.textContent.trim()) return close();
     form.dataset.saves = "";
-    const answer = await post(`${url}rename/`, { title: wanted });
+    const answer = await post(`${url}rename/`, { title: newTitle });
     delete form.dataset.saves;
     if (!answer.ok) return tell(answer.text); // the input stays
-    title.textContent = wanted;
+    title.textContent = newTitle;
     close();
   };
   input.addEventListener("keydown", (event) => {

@@ -31,15 +31,15 @@ const tools = [...form.querySelectorAll("#tools option")].map(({ value, text }) 
   about: value,
 }));
 
-const fixed = [...[...form.querySelectorAll("select")].flatMap(choices), ...tools, ...dates()];
+const fixedEntries = [...[...form.querySelectorAll("select")].flatMap(choices), ...tools, ...dates()];
 
 // Two of each field, to show what there is.
-export const samples = fixed
-  .filter(({ group }, at) => fixed.findIndex((one) => one.group === group) > at - 2)
+export const samples = fixedEntries
+  .filter(({ group }, at) => fixedEntries.findIndex((one) => one.group === group) > at - 2)
   .slice(0, MOST);
 
 // What the typed text itself can stand for.
-function typed(text) {
+function suggestTyped(text) {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
     return [entry("Last used from", text, { since: text }), entry("Last used to", text, { until: text })];
   }
@@ -59,12 +59,12 @@ function typed(text) {
 }
 
 export function completionsOf(text) {
-  return [...matching(fixed, text).slice(0, MOST), ...typed(text)];
+  return [...matching(fixedEntries, text).slice(0, MOST), ...suggestTyped(text)];
 }
 
 // The same with these people's names in place of the text as a person.
 export function withNames(names, text) {
   const people = names.map((name) => entry("Person", name, { person: name }));
-  const found = matching(fixed, text).slice(0, MOST - names.length);
-  return [...people, ...found, ...typed(text).filter(({ fields }) => !fields?.person)];
+  const matches = matching(fixedEntries, text).slice(0, MOST - names.length);
+  return [...people, ...matches, ...suggestTyped(text).filter(({ fields }) => !fields?.person)];
 }

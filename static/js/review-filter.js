@@ -9,12 +9,12 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 const form = document.querySelector("form.filter");
 const input = form.querySelector("[role=combobox]");
 const list = new SuggestionList(input, form.querySelector("[role=listbox]"), choose);
-let shown = []; // the entries of the list
+let shownEntries = []; // the entries of the list
 let latest = 0; // the number of the last request for names
 let completing = Promise.resolve();
 
 function draw(entries) {
-  shown = entries;
+  shownEntries = entries;
   list.list.replaceChildren(...entries.map(rowOf));
   list.open();
   if (input.value.trim()) list.activate(list.options[0]);
@@ -30,7 +30,7 @@ function rowOf({ group, text }) {
 }
 
 function choose(row) {
-  const { fields, words } = shown[list.options.indexOf(row)];
+  const { fields, words } = shownEntries[list.options.indexOf(row)];
   if (words) return searchText(words);
   for (const [name, value] of Object.entries(fields)) form.elements[name].value = value;
   form.requestSubmit();

@@ -71,7 +71,7 @@ document.addEventListener("click", ({ target: at }) => {
   if (button) noteOn(button.dataset.note ?? "");
 });
 
-async function look() {
+async function poll() {
   if (document.hidden) return;
   const answer = await fetch(changes.dataset.url).catch(() => null);
   if (!answer?.ok || answer.redirected) return;
@@ -94,4 +94,4 @@ const reason = document.querySelector("[data-focused]");
 reason?.focus();
 reason?.select();
 pointAt(message.value);
-setInterval(look, EVERY);
+setInterval(poll, EVERY);

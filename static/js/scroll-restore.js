@@ -16,10 +16,10 @@ let place = null; // [id, top] to restore
 let isAsked = false; // whether the messages around it were requested
 
 const keyOf = (id) => `place:${id}`;
-const kept = () => JSON.parse(sessionStorage.getItem(keyOf(history.state?.entry)));
+const readPlace = () => JSON.parse(sessionStorage.getItem(keyOf(history.state?.entry)));
 const around = () => `${location.pathname}?around=${place[0].slice(-36)}`;
 
-if (RETURNS.includes(performance.getEntriesByType("navigation")[0]?.type)) place = kept();
+if (RETURNS.includes(performance.getEntriesByType("navigation")[0]?.type)) place = readPlace();
 
 function remember() {
   const { scrollHeight, scrollTop, clientHeight } = scroller();
@@ -48,7 +48,7 @@ function enter() {
 addEventListener("pagehide", remember);
 document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
   if (ctx.target?.id !== "main" || ctx.request.action.includes("?around=")) return;
-  place = "HX-History-Restore-Request" in ctx.request.headers ? kept() : null;
+  place = "HX-History-Restore-Request" in ctx.request.headers ? readPlace() : null;
   isAsked = Boolean(place);
   if (isAsked) ctx.request.action = around();
 });

@@ -20,15 +20,15 @@ const distance = () => scroller.scrollHeight - scroller.scrollTop - scroller.cli
 const isAtEnd = (near) => distance() < near && hasEnd();
 const place = () => ({ top: scroller.scrollTop, height: scroller.scrollHeight, visible: scroller.clientHeight });
 
-const resized = new ResizeObserver(stay);
+const resizeObserver = new ResizeObserver(stay);
 
 document.addEventListener("chat:shown", () => {
-  resized.disconnect();
+  resizeObserver.disconnect();
   scroller = document.getElementById("scroller");
-  scroller.addEventListener("scroll", scrolled, { passive: true });
+  scroller.addEventListener("scroll", onScroll, { passive: true });
   watchForScrollingUp(scroller, leave);
-  resized.observe(scroller);
-  resized.observe(document.getElementById("messages"));
+  resizeObserver.observe(scroller);
+  resizeObserver.observe(document.getElementById("messages"));
   toEnd();
 });
 
@@ -51,7 +51,7 @@ function stay() {
   else drawButton();
 }
 
-function scrolled() {
+function onScroll() {
   const before = last;
   last = place();
   const isResized = last.height !== before.height || last.visible !== before.visible;

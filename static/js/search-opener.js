@@ -11,7 +11,7 @@ function openSearch() {
   open("search");
   if (!dialog.open) return; // another dialog is open
   dialog.querySelector("input").select();
-  fetched().then(({ look }) => look(), () => {});
+  fetched().then(({ requestResults }) => requestResults(), () => {});
 }
 
 document.addEventListener("keydown", (event) => {

@@ -12,7 +12,7 @@ const status = dialog.querySelector("[role=status]");
 const rows = () => [...dialog.querySelectorAll("[role=option]")];
 const active = () => dialog.querySelector("[aria-selected=true]");
 
-export function look() {
+export function requestResults() {
   htmx.trigger(input, "look");
 }
 
@@ -40,13 +40,13 @@ function leave(row) {
 dialog.addEventListener("keydown", (event) => {
   if (event.target !== input) return;
   if (event.key in STEPS) step(STEPS[event.key]);
-  else if (event.key === "Enter" && input.value === shown()) active()?.click();
+  else if (event.key === "Enter" && input.value === shownQuery()) active()?.click();
   else if (event.key !== "Enter") return;
   event.preventDefault();
 });
 
 // The query of the shown results: Enter must not choose a result that is about to be replaced.
-const shown = () => document.getElementById("search-found").dataset.query;
+const shownQuery = () => document.getElementById("search-found").dataset.query;
 
 dialog.addEventListener("click", (event) => {
   const row = event.target.closest("[role=option]");

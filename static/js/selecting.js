@@ -7,13 +7,13 @@ import { OURS } from "./untrusted-html.js";
 import { choose } from "./conversation-actions.js";
 import { openExport } from "./exporting.js";
 
-const selected = new Map(); // id → the project whose page it is on
+const selectedRows = new Map(); // id → the project whose page it is on
 let isSelecting = false;
 let last = ""; // id of the row selected last, where a Shift-click range starts
 
 const rows = () => [...document.querySelectorAll(`.conversation${OURS}`)];
 const bar = () => document.getElementById("selection");
-export const selection = () => new Map(selected);
+export const selection = () => new Map(selectedRows);
 
 export function startSelecting(row) {
   isSelecting = true;
@@ -22,10 +22,10 @@ export function startSelecting(row) {
   row.querySelector(".conversation-row").focus();
 }
 
-const toggle = (row) => selected.delete(row.dataset.id) || add(row);
+const toggle = (row) => selectedRows.delete(row.dataset.id) || add(row);
 
 function add(row) {
-  selected.set(row.dataset.id, projectOf(row));
+  selectedRows.set(row.dataset.id, projectOf(row));
   last = row.dataset.id;
 }
 
@@ -33,11 +33,11 @@ function addThrough(row) {
   const ids = idsWith(row);
   const [from, to] = [ids.indexOf(last), ids.indexOf(row.dataset.id)].sort((a, b) => a - b);
   if (from < 0) add(row);
-  else for (const id of ids.slice(from, to + 1)) selected.set(id, projectOf(row));
+  else for (const id of ids.slice(from, to + 1)) selectedRows.set(id, projectOf(row));
 }
 
 export function deselect() {
-  selected.clear();
+  selectedRows.clear();
   forget();
   isSelecting = false;
   draw();
@@ -67,18 +67,18 @@ document.addEventListener("keydown", (event) => {
 function draw() {
   for (const row of rows()) {
     const line = row.querySelector(".conversation-row");
-    row.toggleAttribute("data-selected", selected.has(row.dataset.id));
+    row.toggleAttribute("data-selected", selectedRows.has(row.dataset.id));
     line.role = isSelecting ? "checkbox" : null;
-    line.ariaChecked = isSelecting ? String(selected.has(row.dataset.id)) : null;
+    line.ariaChecked = isSelecting ? String(selectedRows.has(row.dataset.id)) : null;
     if (!line.href) line.tabIndex = isSelecting ? 0 : -1; // in the trash
   }
   document.body.toggleAttribute("data-selecting", isSelecting);
   bar().hidden = !isSelecting;
-  document.getElementById("selection-count").textContent = `${selected.size} selected`;
+  document.getElementById("selection-count").textContent = `${selectedRows.size} selected`;
   const place = folderOf(rows().find(({ dataset }) => dataset.id === last));
   for (const button of bar().querySelectorAll("[data-in]")) {
     button.hidden = !button.dataset.in.split(" ").includes(place);
-    button.disabled = !selected.size;
+    button.disabled = !selectedRows.size;
   }
 }
 
@@ -94,5 +94,5 @@ document.addEventListener("click", ({ target }) => {
 }, true);
 
 document.addEventListener("click", ({ target }) => {
-  if (target.closest?.("[data-export-selected]")) openExport([...selected.keys()].map((id) => ["ids", id]));
+  if (target.closest?.("[data-export-selected]")) openExport([...selectedRows.keys()].map((id) => ["ids", id]));
 });

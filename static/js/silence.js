@@ -37,14 +37,14 @@ function count() {
 }
 
 // Text appended to existing nodes is found by its length: observing it would cost as much as writing.
-function hear(reply) {
+function noteText(reply) {
   const { length } = reply.querySelector(".regions").textContent;
   if (lengths.has(reply) && lengths.get(reply) !== length) heardAt.set(reply, seconds());
   lengths.set(reply, length);
 }
 
 function draw(waiting, reply) {
-  hear(reply);
+  noteText(reply);
   countDown(waiting.querySelector(".countdown"), silentSince.get(waiting));
   const since = Math.max(silentSince.get(waiting), heardAt.get(reply) ?? 0);
   const silence = Math.floor(seconds() - since);

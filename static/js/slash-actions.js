@@ -54,11 +54,11 @@ async function ask(address) {
   dialog.showModal();
   const form = dialog.querySelector("form");
   const { clipboard } = form.dataset;
-  form.addEventListener("submit", (event) => take(event, dialog));
+  form.addEventListener("submit", (event) => fillBlanks(event, dialog));
   if (clipboard) form.elements[clipboard].value ||= await navigator.clipboard?.readText().catch(() => "") ?? "";
 }
 
-async function take(event, dialog) {
+async function fillBlanks(event, dialog) {
   event.preventDefault();
   const { target: form } = event;
   const body = new FormData(form);

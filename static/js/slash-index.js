@@ -6,14 +6,14 @@ import { OURS } from "./untrusted-html.js";
 
 const FRESH = 30_000; // ms
 
-let loaded = -Infinity;
+let loadedAt = -Infinity;
 let loading = null;
-let known = [];
+let entries = [];
 let tag = ""; // of what is known
 let element = null; // kept while the page shows another chat, whose composer has replaced its parent
 
 export const list = () => element;
-export const prompts = () => known;
+export const prompts = () => entries;
 
 // The sidebar's controls work while it is folded; those of the chat only where they are.
 function isThere({ presses, does }) {
@@ -24,7 +24,7 @@ function isThere({ presses, does }) {
 
 const entry = (id, title, command, owner, preview) => {
   const words = `${title} ${command}`.toLowerCase().split(/[\s/_-]+/);
-  return { id, title, command, owner, preview, known: words };
+  return { id, title, command, owner, preview, terms: words };
 };
 
 export const commands = () =>
@@ -34,24 +34,24 @@ export const commands = () =>
 
 // Asks for the prompts unless they are fresh, and calls `then` once they have come.
 export async function load(then) {
-  if (loading || performance.now() - loaded < FRESH) return;
+  if (loading || performance.now() - loadedAt < FRESH) return;
   loading = Promise.allSettled([shell(), index()]); // the list shows what it has
   await loading;
   loading = null;
-  loaded = performance.now();
+  loadedAt = performance.now();
   then();
 }
 
-export const forget = () => { loaded = -Infinity; };
+export const forget = () => { loadedAt = -Infinity; };
 
 // Resolves once something can be shown; null if it can already.
-export const awaited = () => (loaded === -Infinity ? loading : null);
+export const untilLoaded = () => (loadedAt === -Infinity ? loading : null);
 
 async function index() {
   const headers = tag ? { "If-None-Match": tag } : {};
   const answer = await fetch("/prompts/index/", { headers, redirect: "error" });
   if (!answer.ok) return; // most often it says that nothing has changed
-  known = (await answer.json()).map((one) => entry(...one));
+  entries = (await answer.json()).map((one) => entry(...one));
   tag = answer.headers.get("ETag");
 }
 

@@ -4,44 +4,44 @@
 import { box, form } from "./message-box.js";
 import { sends } from "./send-by.js";
 import { act, insert, press, use } from "./slash-actions.js";
-import { awaited, commands, load, prompts } from "./slash-index.js";
-import { close, draw, opened, selected, step } from "./slash-rows.js";
+import { untilLoaded, commands, load, prompts } from "./slash-index.js";
+import { close, draw, isOpen, selectedEntry, step } from "./slash-rows.js";
 
 const MOST = 100; // characters of a query
 const SHOWN = 50; // rows
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };
 const UNSPACED = /[^\0-\x7f]/; // a script that may not put spaces between words
 
-let dismissed = false; // until the box has no slash any more
+let isDismissed = false; // until the box has no slash any more
 
 // What is typed after the slash; null if the text can't be meant for the list, such as a path.
 function query() {
   const { value } = box();
-  const isMeant = !dismissed && document.activeElement === box() && value.length <= MOST;
+  const isMeant = !isDismissed && document.activeElement === box() && value.length <= MOST;
   return isMeant && /^\/[^/\n]*$/.test(value) ? value.slice(1) : null;
 }
 
-const begins = (known, word) => known.startsWith(word) || (UNSPACED.test(word) && known.includes(word));
+const begins = (terms, word) => terms.startsWith(word) || (UNSPACED.test(word) && terms.includes(word));
 
 // Each typed word must begin a word of the title, or the only one the command.
-function fits({ known, command }, typed) {
-  if (typed.length === 1 && command.startsWith(typed[0])) return true;
-  return typed.every((word) => known.some((one) => begins(one, word)));
+function fits({ terms, command }, queryWords) {
+  if (queryWords.length === 1 && command.startsWith(queryWords[0])) return true;
+  return queryWords.every((word) => terms.some((one) => begins(one, word)));
 }
 
 function show() {
   const text = query();
   if (text === null) return close();
-  const typed = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = [...prompts(), ...commands()].filter((one) => fits(one, typed));
-  const isExact = ({ command }) => typed.length === 1 && command === typed[0];
-  const first = [...found.filter(isExact), ...found.filter((one) => !isExact(one))];
+  const queryWords = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = [...prompts(), ...commands()].filter((one) => fits(one, queryWords));
+  const isExact = ({ command }) => queryWords.length === 1 && command === queryWords[0];
+  const first = [...matches.filter(isExact), ...matches.filter((one) => !isExact(one))];
   if (first.length) draw(first.slice(0, SHOWN), first.length);
   else close();
 }
 
-function look() {
-  if (!box().value.startsWith("/")) dismissed = false;
+function update() {
+  if (!box().value.startsWith("/")) isDismissed = false;
   if (query() === null) return close();
   localStorage.setItem("slash", "used");
   load(show);
@@ -50,11 +50,11 @@ function look() {
 
 export function begin() {
   load(show);
-  look();
+  update();
 }
 
 function choose(entry) {
-  dismissed = true; // a prompt's text may begin with a slash, too
+  isDismissed = true; // a prompt's text may begin with a slash, too
   close();
   if (entry.id) return use(entry.id);
   insert("");
@@ -65,21 +65,21 @@ function choose(entry) {
 addEventListener("keydown", async (event) => {
   const { key, target } = event;
   if (target !== box() || event.ctrlKey || event.metaKey || event.altKey) return;
-  const coming = query() !== null && sends(event) && awaited();
-  if (!coming && !(opened() && acts(event))) return;
+  const coming = query() !== null && sends(event) && untilLoaded();
+  if (!coming && !(isOpen() && acts(event))) return;
   event.preventDefault();
   event.stopImmediatePropagation();
   await coming;
-  if (coming && !opened()) return form().requestSubmit();
+  if (coming && !isOpen()) return form().requestSubmit();
   if (key in STEPS) return step(STEPS[key]);
-  if (key !== "Escape") return choose(selected());
-  dismissed = true;
+  if (key !== "Escape") return choose(selectedEntry());
+  isDismissed = true;
   close();
 }, true);
 
 const acts = ({ key, shiftKey }) => !shiftKey && (key in STEPS || ["Escape", "Enter", "Tab"].includes(key));
 
-document.addEventListener("chat:typed", look);
+document.addEventListener("chat:typed", update);
 document.addEventListener("chat:shown", close);
 document.addEventListener("focusout", ({ target, relatedTarget }) => {
   if (target === box() && !relatedTarget?.closest("#slash")) close();
@@ -89,5 +89,5 @@ document.addEventListener("mousedown", (event) => {
 });
 document.addEventListener("click", ({ target }) => {
   const row = target.closest?.("#slash .slash-row");
-  if (row) choose(selected(row));
+  if (row) choose(selectedEntry(row));
 });

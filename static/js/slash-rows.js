@@ -11,16 +11,16 @@ let active = 0;
 
 const part = (name) => list().querySelector(`.slash-${name}`);
 
-export const opened = () => rows.length > 0 && list().isConnected;
+export const isOpen = () => rows.length > 0 && list().isConnected;
 
 // The selected entry, or that of an element.
-export const selected = (element) => rows[element ? [...part("rows").children].indexOf(element) : active];
+export const selectedEntry = (element) => rows[element ? [...part("rows").children].indexOf(element) : active];
 
 export function draw(entries, count) {
   if (!list()) return; // not loaded yet
-  const before = opened() ? rows[active] : null;
+  const before = isOpen() ? rows[active] : null;
   rows = entries;
-  part("rows").replaceChildren(...entries.map(drawn));
+  part("rows").replaceChildren(...entries.map(makeRow));
   const card = box().closest(".composer-card");
   if (list().parentElement !== card) card.append(list());
   list().hidden = false;
@@ -42,7 +42,7 @@ function place({ top, bottom }) {
   list().style.setProperty("--room", `${(isBelow ? below : top) - MARGIN}px`);
 }
 
-function drawn({ title, command, owner }, number) {
+function makeRow({ title, command, owner }, number) {
   const row = list().querySelector("template").content.firstElementChild.cloneNode(true);
   const [name, key, about] = row.children;
   name.textContent = title;

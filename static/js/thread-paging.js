@@ -42,7 +42,7 @@ function prepare(link) {
   const line = link.matches(".earlier") ? firstSeen() : null;
   swap = { link, line, top: line && topOf(line), isFocused: link === document.activeElement };
   scroller().style.overflowAnchor = "none";
-  swapped.observe(messages(), { childList: true });
+  swapObserver.observe(messages(), { childList: true });
 }
 
 // The first visible message, perhaps cut off at the top.
@@ -79,10 +79,10 @@ export function keep(line, top) {
 }
 
 // Runs before the next paint; htmx's own events come too late.
-const swapped = new MutationObserver(() => {
+const swapObserver = new MutationObserver(() => {
   const { link, line, top, isFocused } = swap;
   if (link.isConnected) return;
-  swapped.disconnect();
+  swapObserver.disconnect();
   keep(isFollowing() ? null : line, top); // the end keeps its place by itself
   const kind = link.matches(".later") ? ".later" : ".earlier";
   const next = messages().querySelector(`:scope > ${kind}`);

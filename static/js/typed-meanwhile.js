@@ -7,28 +7,28 @@ const shownModel = () => panel().querySelector("[name=settings_of]")?.value;
 const fields = () => [...panel().querySelectorAll(FIELDS)];
 const values = () => new Map(fields().map(({ name, value }) => [name, value]));
 
-let asked = null; // the panel's values when its next version was asked for
-let late = new Map(); // those that have changed since
+let askedValues = null; // the panel's values when its next version was asked for
+let lateValues = new Map(); // those that have changed since
 let model; // whose settings they are
 
 document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
-  if (ctx.target?.id === "chat-settings") asked = values();
+  if (ctx.target?.id === "chat-settings") askedValues = values();
 });
 
 document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
-  if (ctx.target?.id !== "chat-settings" || !asked) return;
-  late = new Map([...values()].filter(([name, value]) => asked.get(name) !== value));
+  if (ctx.target?.id !== "chat-settings" || !askedValues) return;
+  lateValues = new Map([...values()].filter(([name, value]) => askedValues.get(name) !== value));
   model = shownModel();
-  asked = null;
+  askedValues = null;
 });
 
 // Not after it has settled: a prompt may be sent before that.
 document.addEventListener("htmx:before:settle", ({ target }) => {
   if (target.id !== "chat-settings" || shownModel() !== model) return;
   for (const field of fields()) {
-    if (!late.has(field.name)) continue;
-    field.value = late.get(field.name);
+    if (!lateValues.has(field.name)) continue;
+    field.value = lateValues.get(field.name);
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
-  late.clear();
+  lateValues.clear();
 });

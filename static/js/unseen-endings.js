@@ -7,13 +7,13 @@ import { mark } from "./page-title.js";
 
 const notifies = () => localStorage.getItem("notify") === "on";
 const canNotify = () => window.Notification?.permission === "granted";
-let shown = []; // open notifications
+let openNotifications = []; // open notifications
 
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.matches?.("#messages [data-reply]")) look(target);
+  if (target.matches?.("#messages [data-reply]")) noteEnding(target);
 });
 
-export function look(reply) {
+export function noteEnding(reply) {
   if (reply.dataset.ending === "streaming" || isStreaming() || !document.hidden) return;
   mark(true);
   if (notifies() && canNotify()) notify(reply);
@@ -28,7 +28,7 @@ function notify(reply) {
       window.focus();
       notification.close();
     };
-    shown.push(notification);
+    openNotifications.push(notification);
   } catch {
     // Android browsers only allow notifications from service workers; the mark has to do.
   }
@@ -37,6 +37,6 @@ function notify(reply) {
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return;
   mark(false);
-  for (const notification of shown) notification.close();
-  shown = [];
+  for (const notification of openNotifications) notification.close();
+  openNotifications = [];
 });

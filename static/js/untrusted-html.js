@@ -8,7 +8,7 @@
 // are removed before htmx or our scripts can see them. Only frames may swap out of band; their text is
 // in a template, where htmx does not look for further swaps.
 
-import { dropSwapsOutOfBand, swapsOf } from "./htmx-socket.js";
+import { removeSwapsOutOfBand, swapsOf } from "./htmx-socket.js";
 
 // Appended to our selectors: our classes and attributes mean nothing in untrusted text.
 export const OURS = ":not([hx-ignore] *)";
@@ -23,7 +23,7 @@ const LISTED = Object.fromEntries(
 disarm(document);
 
 document.addEventListener("htmx:before:swap", (event) => {
-  if (event.target.id !== "app") dropSwapsOutOfBand(event);
+  if (event.target.id !== "app") removeSwapsOutOfBand(event);
   for (const swap of swapsOf(event)) disarm(swap.fragment, isWithinForeign(swap));
 });
 

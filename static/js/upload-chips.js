@@ -25,16 +25,16 @@ function draw() {
   if (isChanged) document.dispatchEvent(new Event("chat:files"));
 }
 
-const checked = new Set(); // ids that are being checked
+const checkingIds = new Set(); // ids that are being checked
 
 function check(id) {
-  if (checked.has(id)) return;
-  checked.add(id);
+  if (checkingIds.has(id)) return;
+  checkingIds.add(id);
   setTimeout(async () => {
     // Browsers have locks in secure contexts only. Elsewhere, uploads of other tabs look interrupted.
     const isFree = (lock) => Boolean(lock);
     const isLeft = (await navigator.locks?.request(lockOf(id), { ifAvailable: true }, isFree)) ?? true;
-    checked.delete(id);
+    checkingIds.delete(id);
     if (isLeft && !uploads.has(id)) orphans.add(id);
     draw();
   }, SOON);

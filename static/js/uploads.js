@@ -14,7 +14,7 @@ let running = 0;
 // Whether a failed upload may succeed when it is tried again.
 export const canRetry = ({ problem }) => problem !== UNREADABLE;
 
-const changed = () => document.dispatchEvent(new Event("chat:upload"));
+const announceUpload = () => document.dispatchEvent(new Event("chat:upload"));
 
 // Announces a file and uploads it. `place` says which draft it is for, and which upload it may resume.
 // Returns its id as soon as the server knows it, or ["", a refusal].
@@ -41,7 +41,7 @@ export function start(id) {
 }
 
 function next() {
-  changed();
+  announceUpload();
   if (!queue.length || running === AT_ONCE) return;
   running += 1;
   run(queue.shift()).finally(() => {
@@ -72,7 +72,7 @@ async function send(id, upload) {
     if (answer.status === 404) break; // it was removed in another tab
     if (![200, 409].includes(answer.status)) return answer.status < 500 ? FAILED : answer.text();
     upload.received = (await answer.json()).received;
-    changed();
+    announceUpload();
   }
   return "";
 }

@@ -21,48 +21,48 @@ const find = (selector) => viewer().querySelector(selector);
 
 document.addEventListener("click", (event) => {
   const { target } = event;
-  const opened = target.closest?.(VIEWED);
+  const openedLink = target.closest?.(VIEWED);
   const step = target.closest?.("#viewer [data-step]");
   const zoom = target.closest?.("#viewer [data-zoom]");
   if (step) go(Number(step.dataset.step));
   else if (zoom) press(zoom.dataset.zoom);
-  else if (opened && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+  else if (openedLink && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
-    open(opened);
+    open(openedLink);
   }
 });
 document.addEventListener("chat:shown", () => document.querySelector("#viewer[open], #document")?.close());
 
-async function open(opened) {
+async function open(openedLink) {
   if (isOpening) return;
   isOpening = true;
-  const opens = opened.dataset.view ? openImage : openDocument;
-  await opens(opened).catch(() => tell(FAILED));
+  const opens = openedLink.dataset.view ? openImage : openDocument;
+  await opens(openedLink).catch(() => tell(FAILED));
   isOpening = false;
 }
 
-async function openDocument(opened) {
-  const dialog = await fetchDialog(opened.href, "document");
+async function openDocument(openedLink) {
+  const dialog = await fetchDialog(openedLink.href, "document");
   dialog.addEventListener("close", () => {
     dialog.remove();
-    focusOn(opened);
+    focusOn(openedLink);
   });
   dialog.showModal();
 }
 
-async function openImage(opened) {
+async function openImage(openedLink) {
   if (!viewer()) prepare(await fetchDialog(document.body.dataset.viewer, "viewer"));
-  const list = opened.closest("#messages") ?? opened.closest("ul");
+  const list = openedLink.closest("#messages") ?? openedLink.closest("ul");
   images = [...list.querySelectorAll(`[data-view=image]${OURS}`)];
   for (const button of viewer().querySelectorAll("[data-step]")) button.hidden = images.length < 2;
-  first = opened;
+  first = openedLink;
   show(first);
   viewer().showModal();
 }
 
 function prepare(dialog) {
   zoomable(find(".stage"), (size) => { find("[data-size]").textContent = size; });
-  dialog.addEventListener("keydown", pressed);
+  dialog.addEventListener("keydown", onKey);
   dialog.addEventListener("close", () => {
     find(".stage").replaceChildren();
     focusOn(first);
@@ -88,7 +88,7 @@ function show(next) {
 const go = (steps) => show(images.at((images.indexOf(link) + steps) % images.length));
 const press = (key) => (key === "0" ? fit() : zoomBy(key === "+" ? 1.5 : 1 / 1.5));
 
-function pressed(event) {
+function onKey(event) {
   const { key, target } = event;
   if (target.matches("input") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (["+", "-", "0"].includes(key)) press(key);

@@ -21,9 +21,9 @@ export function arrive(count) {
 }
 
 const arrivingHere = () => [...arriving].filter((files) => files.conversation === conversation());
-const unread = () => chips().filter(({ dataset }) => ["uploading", "reading"].includes(dataset.state));
+const unreadChips = () => chips().filter(({ dataset }) => ["uploading", "reading"].includes(dataset.state));
 
-export const awaitsFiles = () => arrivingHere().length + unread().length > 0;
+export const awaitsFiles = () => arrivingHere().length + unreadChips().length > 0;
 
 function problem() {
   const failed = chips().filter(({ dataset }) => dataset.state === "failed");
@@ -49,7 +49,7 @@ export function holdsBack() {
 
 function show() {
   const line = document.getElementById("files-waiting");
-  const count = arrivingHere().reduce((sum, files) => sum + files.count, unread().length) || 1;
+  const count = arrivingHere().reduce((sum, files) => sum + files.count, unreadChips().length) || 1;
   line.hidden = !isWaiting;
   const files = count === 1 ? "1 file" : `${count} files`;
   line.firstElementChild.textContent = isWaiting ? `Waiting for ${files}…` : "";

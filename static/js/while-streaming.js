@@ -2,11 +2,11 @@
 
 import "./disclosures.js";
 import "./silence.js";
-import { look } from "./unseen-endings.js";
+import { noteEnding } from "./unseen-endings.js";
 
 // Looks at replies that streamed when this was requested: they may have ended before it loaded.
 export function lookAt(replies) {
   for (const reply of document.querySelectorAll("#messages [data-reply]")) {
-    if (replies.includes(reply.dataset.reply)) look(reply);
+    if (replies.includes(reply.dataset.reply)) noteEnding(reply);
   }
 }

@@ -14,11 +14,11 @@ const image = () => stage.querySelector("img");
 export const isZoomed = () => scale > 1;
 
 // Zooms to a scale; the point at `x` and `y` in the window, or else in the middle, stays where it is.
-export function zoomTo(wanted, { x, y } = middle()) {
+export function zoomTo(newScale, { x, y } = middle()) {
   const before = image().getBoundingClientRect();
   if (!before.width) return; // not loaded yet
   const fitting = { width: before.width / scale, height: before.height / scale };
-  scale = Math.min(MOST, Math.max(1, wanted));
+  scale = Math.min(MOST, Math.max(1, newScale));
   stage.classList.toggle("zoomed", isZoomed());
   for (const side of ["width", "height"]) {
     image().style[side] = isZoomed() ? `${fitting[side] * scale}px` : "";
@@ -49,10 +49,10 @@ function middle() {
   return { x: left + width / 2, y: top + height / 2 };
 }
 
-// Makes the image in an element zoomable; `told` is called with its size, such as "59%".
-export function zoomable(element, told) {
+// Makes the image in an element zoomable; `onZoom` is called with its size, such as "59%".
+export function zoomable(element, onZoom) {
   stage = element;
-  tell = told;
+  tell = onZoom;
   stage.addEventListener("wheel", (event) => {
     event.preventDefault();
     zoomBy(Math.exp(-event.deltaY * (event.ctrlKey ? PINCH : WHEEL)), event);
@@ -65,18 +65,18 @@ export function zoomable(element, told) {
   stage.addEventListener("touchmove", pinch, { passive: false });
 }
 
-let pinched = null; // {apart, scale} when two fingers touched
+let pinchStart = null; // {apart, scale} when two fingers touched
 
 function begin({ touches }) {
-  pinched = touches.length === 2 ? { apart: apart(touches), scale } : null;
+  pinchStart = touches.length === 2 ? { apart: apart(touches), scale } : null;
 }
 
 function pinch(event) {
-  if (!pinched || event.touches.length !== 2) return;
+  if (!pinchStart || event.touches.length !== 2) return;
   event.preventDefault();
   const [one, other] = event.touches;
   const at = { x: (one.clientX + other.clientX) / 2, y: (one.clientY + other.clientY) / 2 };
-  zoomTo((pinched.scale * apart(event.touches)) / pinched.apart, at);
+  zoomTo((pinchStart.scale * apart(event.touches)) / pinchStart.apart, at);
 }
 
 const apart = ([one, other]) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY);
